@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use bonded_kernel::{InstructionRules, Instructions, Written, read_instructions};
+use bonded_kernel::{Element, InstructionRules, Instructions, read_instructions};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -24,10 +24,10 @@ fn check_bounds(read: &Instructions, text: &str) {
         .items
         .iter()
         .map(|item| match item {
-            Written::Instruction { arguments, .. } => {
+            Element::Instruction { arguments, .. } => {
                 texts(arguments).map(|(_, it)| it.len()).sum()
             }
-            Written::Dropped(fault) => {
+            Element::Dropped(fault) => {
                 assert!(fault.line as usize <= text.matches('\n').count() + 1);
                 0
             }
@@ -80,7 +80,7 @@ fuzz_target!(|text: &str| {
         Err(fault) => assert!(fault.to_string().len() < 500),
     }
     for item in lenient.into_iter().flat_map(|read| read.items) {
-        let Written::Instruction { tag, arguments } = &item else {
+        let Element::Instruction { tag, arguments } = &item else {
             continue;
         };
         // Of a carriage return before a line end of two characters such a line end is left.

@@ -8,7 +8,7 @@ use crate::root;
 use crate::stage::{cargo, run, stage};
 
 const CPU_MINUTES_MAX: f64 = 6.0;
-const BINARY_MB_MAX: f64 = 30.0;
+const BINARY_MB_MAX: f64 = 32.0;
 
 pub(crate) fn run_fresh() -> Result<(), Fault> {
     let target = root().join("target").join("build-cost");

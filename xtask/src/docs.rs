@@ -1,8 +1,7 @@
 //! Checks that the docs are true: the contract, the scenarios and the threats name tests that exist, every error code has
-//! its page, the README's table of commands is that of the program, the map of modules is that of the sources, and every
+//! its page, the map of modules is that of the sources, and every
 //! path that a page names is there.
 
-mod commands;
 mod contract;
 mod errors;
 pub(crate) mod modules;
@@ -24,7 +23,6 @@ pub(crate) fn check() -> Result<(), Fault> {
     findings.extend(errors::check(root())?);
     findings.extend(modules::check(root())?);
     findings.extend(paths::check(root())?);
-    findings.extend(commands::check(root())?);
     if findings.is_empty() {
         Ok(())
     } else {

@@ -46,7 +46,7 @@ cargo xtask COMMAND
                                 too that kill, signal and attack the program for minutes: CI runs that
   sdk                           install the client SDKs and MCP servers that the tests use, and print
                                 the variables by which a plain `cargo test` finds them
-  check-docs                    the docs alone: contract, error pages, command table, map of modules, paths
+  check-docs                    the docs alone: contract, error pages, map of modules, paths
   modules                       write docs/modules.md from the first sentence of each module
   sim [--seeds N] [--from S]    many seeded worlds, in release
   crash [--kills N]             kill a running process again and again, in release

@@ -16,11 +16,21 @@ use crate::stage::{cargo, run, stage};
 /// Worlds that are simulated in [`check`].
 const CHECK_WORLDS: &str = "200";
 
-/// Tests by their targets that take minutes and start the program again and again: `test` leaves them to `test --all`.
-const LONG: [&str; 5] = [
+/// The tests of what is pure, and those that simulate worlds around it, by their targets.
+const RULES: [&str; 4] = ["kernel", "simulation", "work_rules", "workspace_rules"];
+
+/// Worlds that are simulated in `test`; `test --all` leaves it to the simulation, which takes minutes.
+const TEST_WORLDS: &str = "1000";
+
+/// Tests by their targets that kill and attack the program again and again, or need what others published: `test` leaves
+/// them to `test --all`.
+const LONG: [&str; 8] = [
     "attack",
     "crash",
+    "crash_everywhere",
+    "sdk_types",
     "signals",
+    "soak",
     "work_crash",
     "workspace_crash",
 ];
@@ -29,25 +39,15 @@ const LONG: [&str; 5] = [
 pub(crate) fn check() -> Result<(), Fault> {
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
     stage("lints", lints)?;
-    stage("unit tests", || {
-        run(cargo(["test", "--workspace", "--lib", "--bins"]))
-    })?;
-    stage("rules", || {
-        let pure = [
-            "bonded-kernel",
-            "bonded-work-rules",
-            "bonded-workspace-rules",
-        ];
-        let mut tests = cargo(["test"]);
-        for name in pure {
-            tests.args(["-p", name]);
+    stage("unit tests, the rules, simulated worlds", || {
+        // All in one command over the whole workspace: for some packages alone cargo builds their dependencies once
+        // more, with other features.
+        let mut tests = cargo(["test", "--workspace", "--lib", "--bins"]);
+        for name in RULES {
+            tests.args(["--test", name]);
         }
+        tests.env("BONDED_SIM_SEEDS", CHECK_WORLDS);
         run(tests)
-    })?;
-    stage("simulated worlds", || {
-        let mut worlds = cargo(["test", "-p", "bonded-testkit", "--test", "simulation"]);
-        worlds.env("BONDED_SIM_SEEDS", CHECK_WORLDS);
-        run(worlds)
     })
 }
 
@@ -71,6 +71,8 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
     let mut tests = cargo(["test", "--workspace"]);
     if !is_all {
         tests.args(["--lib", "--bins"]);
+        tests.env("BONDED_SIM_SEEDS", TEST_WORLDS);
+        tests.env("RUST_TEST_THREADS", threads().to_string());
         for name in test_targets()?
             .iter()
             .filter(|it| !LONG.contains(&it.as_str()))
@@ -85,7 +87,23 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
         Ok(())
     })?;
     stage("tests", || run(tests))?;
+    if is_all {
+        stage("rustdoc", rustdoc)?;
+    }
     stage("docs", docs::check)
+}
+
+/// Twice as many as there are cores: most tests wait for processes. The whole run has cargo's own number, because its tests
+/// that measure and kill do so beside others.
+fn threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A link in a doc comment that leads nowhere is a sentence that is not true.
+fn rustdoc() -> Result<(), Fault> {
+    let mut doc = cargo(["doc", "--workspace", "--no-deps", "--lib", "--quiet"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    run(doc)
 }
 
 fn lints() -> Result<(), Fault> {

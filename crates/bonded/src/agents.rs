@@ -1,4 +1,9 @@
 //! Where agents are found, and what the machine and the clock say to them.
+//!
+//! This is where the command line composes a host: the place with its configuration and trust, the tools with their
+//! confinement, the keys, the clock and the transport. Commands differ in the place and in what they trust: one
+//! that starts runs asks the person, one that only looks asks nobody, one that goes on with a run takes what its
+//! log says. Secrets are made known to the output first, before anything that could show one is read.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +26,7 @@ use crate::traced::Traced;
 use crate::{dirs, options, output, signals, trust};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
+/// Trust is asked for while files are read, so that a person at the terminal may be asked here.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
     let environment = environment();
     // Before a configuration is read: what is wrong with one is told, and may be put on record.
@@ -45,6 +51,7 @@ pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliEr
 }
 
 /// The same for whoever only looks: nobody is asked, and nothing of what is found is refused.
+/// It must never start what it finds: nobody has agreed to that.
 pub(crate) fn looking(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
     let stance = match args.trust {
         true => Stance::Once,
@@ -65,6 +72,7 @@ pub(crate) fn bare_workplace(stance: Stance) -> Workplace {
 }
 
 /// Where the person's own files lie.
+/// What lies there needs no trust: whoever can write it is the person already.
 fn own_places() -> OwnPlaces {
     let program = std::env::current_exe().ok();
     OwnPlaces {
@@ -101,6 +109,7 @@ pub(crate) struct Verbosity {
 }
 
 impl Verbosity {
+    /// As the options of one agent say.
     pub(crate) fn of(options: &Options) -> Self {
         Self {
             models: options.trace_llm,
@@ -109,6 +118,7 @@ impl Verbosity {
         }
     }
 
+    /// What either of them wants: several agents of one server share stderr.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             models: self.models || other.models,
@@ -128,6 +138,8 @@ pub(crate) fn host(
 }
 
 /// The same, with directories whose runs see nothing of each other.
+/// After the seal nothing that was not seen before is trusted by an answer or for once, so that an agent cannot
+/// write a configuration and have it count in the same process.
 pub(crate) fn host_apart(
     store: Arc<dyn Store>,
     workplace: Workplace,
@@ -140,6 +152,7 @@ pub(crate) fn host_apart(
 }
 
 /// The same for a run that its log describes: what it uses is read when its tools are opened.
+/// The caller must not have let an agent work before: there is no seal that would keep what it wrote from counting.
 pub(crate) fn unsealed_host(
     store: Arc<dyn Store>,
     workplace: Workplace,
@@ -190,6 +203,7 @@ pub(crate) fn unsealed_host(
 }
 
 /// What holds for every command that a run of this store starts.
+/// The copies of trees lie beside the store; their real path counts, where it can be found.
 pub(crate) fn confinement(store: &dyn Store) -> Confinement {
     Confinement {
         launcher: Launcher::own(),
@@ -209,6 +223,7 @@ pub(crate) fn confinement(store: &dyn Store) -> Confinement {
 pub(crate) const DATA_VARIABLE: &str = "BONDED_DATA";
 
 /// The data directory of the workspaces that this process serves.
+/// Set when a workspace is opened to be served; empty in every other process.
 static DATA_DIR: OnceLock<PathBuf> = OnceLock::new();
 
 /// Keeps a data directory from every command: the owner's token and everybody's memories are in it.
@@ -227,6 +242,8 @@ fn data_dir() -> Option<PathBuf> {
 }
 
 /// The store, the tokens of logins, what is trusted, the key that receipts are signed with, and the workspaces' data directory.
+/// The sandbox hides these from commands: one that had them could forge the log, speak for the person, trust itself
+/// or sign receipts. What is added to the data of the person must be added here.
 fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
     let files = store.files();
     let keys = files.first().map(|file| Workshop::beside(file).keys_dir());
@@ -242,6 +259,7 @@ fn hidden_paths(store: &dyn Store) -> Vec<PathBuf> {
 }
 
 /// What a machine lacks is the same for every run.
+/// A server would repeat it with every run otherwise.
 fn warn_once() -> OnShortfall {
     let shown = Mutex::new(BTreeSet::new());
     Arc::new(move |lacking| {
@@ -253,6 +271,7 @@ fn warn_once() -> OnShortfall {
 }
 
 /// What prompts may ask of the machine and the clock.
+/// Read anew for each run. What cannot be found out is empty, and the zone is UTC then.
 pub(crate) fn moment() -> Moment {
     let now = jiff::Zoned::now();
     let read = |path: &str| {

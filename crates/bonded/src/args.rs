@@ -1,4 +1,9 @@
 //! The command line: one struct for each command. The doc comments are the help text.
+//!
+//! clap reads them, so that a comment on a field is what people see with `--help`; what is for readers of the code
+//! stands in these headers. The structs only say what was typed: defaults that depend on files, variables or on
+//! each other are worked out in `settings`. Flags for options of agents are not written here, but made from the
+//! table of options.
 
 mod about;
 mod check;
@@ -78,6 +83,7 @@ impl Cli {
     }
 }
 
+/// clap would take an empty variable for a value, such as a store whose file has no name.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let set = |arg: Arg| {
         let is_empty =
@@ -127,4 +133,38 @@ pub(crate) enum Command {
     Logout(Box<LogoutArgs>),
     Explain(ExplainArgs),
     Completions(CompletionsArgs),
+}
+
+impl Command {
+    /// Whether it answers several at the same time.
+    pub(crate) fn is_server(&self) -> bool {
+        match self {
+            Self::Serve(_) | Self::Mcp(_) => true,
+            Self::Run(_)
+            | Self::Work(_)
+            | Self::Init(_)
+            | Self::Note(_)
+            | Self::Rule(_)
+            | Self::User(_)
+            | Self::Export(_)
+            | Self::Import(_)
+            | Self::Runs(_)
+            | Self::Show(_)
+            | Self::Resume(_)
+            | Self::Approve(_)
+            | Self::Deny(_)
+            | Self::Cancel(_)
+            | Self::Replay(_)
+            | Self::Verify(_)
+            | Self::Fork(_)
+            | Self::Doctor(_)
+            | Self::Demo(_)
+            | Self::Config(_)
+            | Self::Trust(_)
+            | Self::Login(_)
+            | Self::Logout(_)
+            | Self::Explain(_)
+            | Self::Completions(_) => false,
+        }
+    }
 }

@@ -1,4 +1,8 @@
 //! The commands, one file each.
+//!
+//! A command is a function from its arguments to an exit code or an error. It prints what it has to say itself and
+//! leaves the error to `main`. What is set up for all of them is here: the runtime, the signal that must not end
+//! the process, and, for plans, the ground, which has to be made while the process has one thread.
 
 mod approve;
 mod cancel;
@@ -41,20 +45,23 @@ use crate::work::Ground;
 use crate::{output, signals};
 
 /// Parses the command line and runs the command.
+/// Most commands have a runtime of one thread, where nothing of theirs happens at the same time; servers have
+/// several.
 pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
     let cli = match Cli::read(with_agent_file(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => return Ok(usage(&error)),
     };
     // Before there are threads.
-    let ground = match &cli.command {
-        Command::Work(args) => Some(Ground::enter(args)),
-        _ => None,
+    let ground = if let Command::Work(args) = &cli.command {
+        Some(Ground::enter(args))
+    } else {
+        None
     };
-    let mut runtime = match &cli.command {
+    let mut runtime = match cli.command.is_server() {
         // What one client searches for, or has checked, must not hold up the others.
-        Command::Serve(_) | Command::Mcp(_) => tokio::runtime::Builder::new_multi_thread(),
-        _ => tokio::runtime::Builder::new_current_thread(),
+        true => tokio::runtime::Builder::new_multi_thread(),
+        false => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = runtime
         .enable_all()
@@ -65,6 +72,7 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
 }
 
 /// `bonded FILE.ai …` runs the agent: so that an agent file with `#!/usr/bin/env bonded` is a program.
+/// Only a file that is there counts, so that no command of the future is hidden by a name that ends in `.ai`.
 fn with_agent_file(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = args.collect();
     let is_agent = args.get(1).is_some_and(|first| {
@@ -77,6 +85,7 @@ fn with_agent_file(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     args
 }
 
+/// The future of a plan is boxed: it is large, and would make that of every command as large.
 async fn command(
     command: &Command,
     store: Option<&Path>,
@@ -116,6 +125,7 @@ async fn command(
 }
 
 /// Help and version are answers; everything else is a mistake in the arguments.
+/// clap's own words, with our code put in: the page of a mistake is found in the same way as any other.
 fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if error.use_stderr() {

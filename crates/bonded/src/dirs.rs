@@ -1,4 +1,8 @@
 //! Where things of ours are kept on this machine.
+//!
+//! The platform says where data and configuration of a person belong; without a home there is no such place, and
+//! each caller says what that means to it. What is secret here must be among the hidden paths of `agents`. The
+//! paths are only named: who uses one makes it.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,10 @@
 //! Errors as a person meets them: a stable code, what happened, what to do, and an exit code.
+//!
+//! Libraries below have their own error types; here each of them is mapped to one code, and nowhere else. A code is
+//! a promise: scripts branch on its name and on the exit code, so that neither changes, and the texts may. The
+//! messages of causes are joined, because a person on a terminal has nobody who unwraps them. Exit codes: 1 says
+//! that something is not as it should be, 3 that the machine failed, 4 that what was typed or configured does, 5 a
+//! schema, 6 and 7 that nothing failed and something is still open.
 
 use bonded_host::agent::AgentError;
 use bonded_host::agent_file::AgentFileError;
@@ -9,13 +15,12 @@ use bonded_host::letters::written_out;
 use bonded_host::trust::{TrustError, Untrusted};
 use bonded_host::with_causes;
 use bonded_host::{HostError, ProviderError};
-use bonded_kernel::BadRunId;
+use bonded_kernel::{BadEntry, BadRunId};
 use bonded_serve::workspace::data_dir::DataDirError;
 use bonded_serve::workspace::origins::BadOrigin;
 use bonded_state::StoreError;
 use bonded_work::WorkError;
-use bonded_work::lock::LockError;
-use bonded_work::tree::TreeError;
+use bonded_work::tree::{LockError, TreeError};
 use bonded_workspace::store::WorkspaceError;
 
 use crate::signals;
@@ -23,61 +28,116 @@ use crate::signals;
 /// The stable codes. Each has a page in `docs/errors`, which `bonded explain CODE` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
+    /// A mistake in the arguments; nothing was begun, and nothing is put on record.
     Usage,
+    /// Neither a flag, a file nor a variable names a model.
     NoModel,
+    /// The name of the model leads to no endpoint.
     BadModel,
+    /// The goal is empty, too large, no UTF-8, or not what the agent takes.
     BadGoal,
+    /// A file of scripted replies is missing, or a line of it is no reply.
     BadScript,
+    /// The text cannot be the id of any run.
     BadRunId,
+    /// No run of this store has this id, nor one that begins so.
     UnknownRun,
+    /// Several ids begin with what was typed; the hint lists them.
     AmbiguousRun,
+    /// A chosen id belongs to another run.
     IdTaken,
+    /// The run has fewer turns.
     NoSuchTurn,
+    /// No call of the run waits for a person.
     NothingWaits,
+    /// Another call waits than the one that was looked at; nothing was recorded.
     OtherCall,
+    /// Nobody could be asked, or not all was shown: nothing was approved.
     LookFirst,
+    /// There is a limit of cost, and no price for one of the models.
     NoPrice,
+    /// There is no such plan to resume, or its record cannot be read.
     UnknownPlan,
+    /// The plan has faults; all of them are listed, and nothing was run.
     BadPlan,
+    /// The working directory is missing, cannot be read, or has no UTF-8 path.
     Workdir,
+    /// The tree cannot be worked on as it is, and is untouched.
     Tree,
+    /// An agent file, or one that it includes or calls, cannot be used.
     AgentFile,
+    /// The configuration cannot be used; the hints are its further problems.
     Config,
+    /// Something that was found wants more than to tighten, and nobody trusts it. Nothing of it was started.
     Untrusted,
+    /// The record of what the person trusts cannot be read or written; until then nothing is trusted.
     TrustRecord,
+    /// A tool that is not built in, a server that is switched off, or a login that a server cannot have.
     UnknownTool,
+    /// A schema is no JSON Schema, or something does not fit it.
     Schema,
+    /// A tool server did not start, so that the run did not begin.
     ToolServer,
+    /// The machine cannot enforce the sandbox that is required, or no command can be started in it.
     Sandbox,
+    /// The address of a server cannot be listened on.
     Listen,
+    /// Something of the tree, of its copies or of what is kept beside the store could not be read or written.
     TreeFailed,
+    /// Another plan works on the tree, or on one around it. It is untouched.
     TreeBusy,
+    /// Another process drives the run, or a plan does.
     RunHeld,
+    /// Another process wrote to the log meanwhile; this one let go, so that nothing is done twice.
     TakenOver,
+    /// There is no store where one was named, or there is no home to look for one in.
     StoreMissing,
+    /// The file is something else.
     StoreNotAStore,
+    /// The store's file is damaged.
     StoreCorrupt,
+    /// A newer version has written it; this one does not guess what it says.
     StoreNewer,
+    /// The disk is full. What was durable before still is.
     StoreFull,
+    /// The store cannot be written.
     StoreReadOnly,
+    /// Another process keeps it locked for too long.
     StoreLocked,
+    /// The file was removed, moved or replaced while it was open.
     StoreReplaced,
+    /// Reading or writing it failed otherwise.
     StoreIo,
+    /// Entries of a log are not what their hashes say, or are not the log of one run.
     BrokenLog,
+    /// A log contradicts what is known of it elsewhere.
     Tampered,
+    /// No fault was found, and there was nothing to compare with. It has an exit code of its own, because it is
+    /// neither success nor a fault: a log that was cut at its end looks the same.
     NotCompared,
+    /// A replay computed something else than what is recorded.
     ReplayDiffers,
+    /// A receipt is not what it claims to be.
     BadReceipt,
+    /// The data directory of a workspace is missing or holds a file that cannot be used.
     DataDir,
+    /// The workspace did not make the change. The message begins with the code that programs meet over HTTP.
     Refused,
+    /// The run ended, and not with success.
     RunFailed,
+    /// A call waits for a person; the run goes on after the verdict.
     AwaitingReview,
+    /// A signal asked the process to end; what was under way can be resumed. The exit code is 128 and the signal's
+    /// number.
     Interrupted,
+    /// What was to be read on stdout, or in files, could not be written.
     OutputFailed,
+    /// Something that should not happen; there is nothing that a person can do about it but report it.
     Internal,
 }
 
 impl Code {
+    /// Every code once. The order is that of `bonded explain` without an argument.
     pub(crate) const ALL: [Self; 52] = [
         Self::Usage,
         Self::NoModel,
@@ -134,6 +194,8 @@ impl Code {
     ];
 
     /// The code's name, its exit code, and its page.
+    /// One match for all three, so that a code cannot be added without its exit code and its page: a page that is
+    /// missing is a compile error.
     fn entry(self) -> (&'static str, u8, &'static str) {
         macro_rules! page {
             ($name:literal, $exit:literal) => {
@@ -200,14 +262,18 @@ impl Code {
         }
     }
 
+    /// The name that an error is printed with, which is also that of its page.
     pub(crate) fn name(self) -> &'static str {
         self.entry().0
     }
 
+    /// As the table has it. For an error that is met, `CliError::exit_code` counts: only that knows which signal it
+    /// was.
     pub(crate) fn exit_code(self) -> u8 {
         self.entry().1
     }
 
+    /// The page as Markdown, built in: it is there without the network and of the same version.
     pub(crate) fn page(self) -> &'static str {
         self.entry().2
     }
@@ -217,7 +283,11 @@ impl Code {
 #[derive(Debug)]
 pub(crate) struct CliError {
     pub(crate) code: Code,
+    /// What happened, in one sentence where that is possible. It may hold texts of others; it is made harmless when
+    /// it is written.
     message: String,
+    /// What to do, the most likely first. Where one error stands for several problems, the further ones are here
+    /// too.
     hints: Vec<String>,
 }
 
@@ -230,16 +300,18 @@ impl CliError {
         }
     }
 
+    /// Adds a line below the message.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
+    /// An interrupted process ends as its signal says, so that whoever started it can tell a reboot from a failure.
     pub(crate) fn exit_code(&self) -> u8 {
-        match self.code {
-            Code::Interrupted => signals::interrupted_code(),
-            code => code.exit_code(),
+        match self.code == Code::Interrupted {
+            true => signals::interrupted_code(),
+            false => self.code.exit_code(),
         }
     }
 
@@ -247,6 +319,7 @@ impl CliError {
         &self.message
     }
 
+    /// As it is written to stderr: code and message, the hints indented, and where there is more.
     pub(crate) fn render(&self) -> String {
         let name = self.code.name();
         let mut text = format!("error[{name}]: {}", self.message);
@@ -275,8 +348,10 @@ impl From<StoreError> for CliError {
             StoreError::Replaced { .. } => Code::StoreReplaced,
             StoreError::Io { .. } | StoreError::Closed { .. } => Code::StoreIo,
             StoreError::BadLog { source, .. } => match source {
-                bonded_kernel::BadEntry::NewerFormat { .. } => Code::StoreNewer,
-                _ => Code::BrokenLog,
+                BadEntry::NewerFormat { .. } => Code::StoreNewer,
+                BadEntry::BrokenChain { .. }
+                | BadEntry::MissingBlob { .. }
+                | BadEntry::Unreadable { .. } => Code::BrokenLog,
             },
             StoreError::NotAppendable { .. } | StoreError::TooLong { .. } => Code::Internal,
         };
@@ -325,6 +400,7 @@ impl From<WorkError> for CliError {
     }
 }
 
+/// What a person can put right by himself is `Tree`; the rest is the machine's.
 impl From<TreeError> for CliError {
     fn from(error: TreeError) -> Self {
         let code = match error {
@@ -334,7 +410,15 @@ impl From<TreeError> for CliError {
             | TreeError::Mount { .. }
             | TreeError::KeptInside { .. } => Code::Tree,
             TreeError::Busy { .. } => Code::TreeBusy,
-            _ => Code::TreeFailed,
+            TreeError::Unreadable { .. }
+            | TreeError::TooLong { .. }
+            | TreeError::Kept { .. }
+            | TreeError::Missing { .. }
+            | TreeError::Damaged { .. }
+            | TreeError::NotEmpty { .. }
+            | TreeError::Unmade { .. }
+            | TreeError::Device { .. }
+            | TreeError::NoCopy { .. } => Code::TreeFailed,
         };
         Self::new(code, with_causes(&error))
     }
@@ -422,11 +506,15 @@ fn shell_word(path: &str) -> String {
     }
 }
 
+/// A bad value of the models' option has a code of its own, because it has a page on how models are named.
 impl From<OptionError> for CliError {
     fn from(error: OptionError) -> Self {
         let code = match &error {
             OptionError::BadValue { key, .. } if key == "models" => Code::BadModel,
-            _ => Code::Usage,
+            OptionError::BadValue { .. }
+            | OptionError::UnknownKey { .. }
+            | OptionError::NotHere { .. }
+            | OptionError::BadOverride { .. } => Code::Usage,
         };
         Self::new(code, error.to_string())
     }
@@ -438,10 +526,7 @@ impl From<Problems> for CliError {
         let untrusted: Vec<&Untrusted> = problems
             .all()
             .iter()
-            .filter_map(|problem| match problem {
-                ConfigError::Untrusted(untrusted) => Some(&**untrusted),
-                _ => None,
-            })
+            .filter_map(ConfigError::untrusted)
             .collect();
         if !untrusted.is_empty() {
             return Self::untrusted(&untrusted);
@@ -452,11 +537,17 @@ impl From<Problems> for CliError {
     }
 }
 
+/// Whatever is wrong with naming a provider is a wrong model to the person, but for scripts, which are files.
 impl From<ProviderError> for CliError {
     fn from(error: ProviderError) -> Self {
         let code = match error {
             ProviderError::NoScript { .. } => Code::BadScript,
-            _ => Code::BadModel,
+            ProviderError::NoProvider { .. }
+            | ProviderError::NoModel { .. }
+            | ProviderError::BadUrl { .. }
+            | ProviderError::SecretInUrl
+            | ProviderError::NoAzureEndpoint
+            | ProviderError::Misdirected { .. } => Code::BadModel,
         };
         Self::new(code, error.to_string())
     }

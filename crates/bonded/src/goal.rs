@@ -1,4 +1,7 @@
 //! Where a goal comes from: the argument itself, stdin, a file, or the lines of one.
+//!
+//! Whatever the source, a goal is UTF-8, not empty and bounded, and is read to its end before anything else
+//! happens. With lines, ids are fixed too, because they decide whether a goal is begun or gone on with.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,6 +18,7 @@ pub(crate) const GOAL_BYTES_MAX: u64 = 1 << 20;
 /// All goals of a file are held at once.
 const GOALS_BYTES_MAX: u64 = 1 << 30;
 
+/// `-` is stdin and `@` leads to a file; a goal that is `-`, or begins with `@`, must come from one of them.
 pub(crate) fn read(argument: &str) -> Result<String, CliError> {
     let text = match argument {
         "-" => bounded(io::stdin().lock(), "stdin")?,
@@ -35,6 +39,7 @@ fn open(path: &Path) -> Result<File, CliError> {
     })
 }
 
+/// One byte more than the most is read: what is endless ends there.
 fn bounded(source: impl Read, name: &str) -> Result<String, CliError> {
     let mut bytes = vec![];
     source
@@ -58,6 +63,7 @@ fn too_large(name: &str) -> CliError {
         .hint("put the material into a file of the working directory and let the goal name it")
 }
 
+/// Arguments and lines are bounded as well: they are sent with every request too.
 fn checked(text: String, name: &str) -> Result<String, CliError> {
     if text.trim().is_empty() {
         return Err(CliError::new(Code::BadGoal, format!("{name} is empty"))
@@ -70,6 +76,7 @@ fn checked(text: String, name: &str) -> Result<String, CliError> {
 }
 
 /// One line of a goal file.
+/// A goal alone, or one with an id.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum GoalLine {
@@ -77,6 +84,7 @@ enum GoalLine {
     Object(LineObject),
 }
 
+/// Unknown fields are refused: a slip in `id` would otherwise begin the run again under another one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineObject {
@@ -119,6 +127,8 @@ pub(crate) fn read_lines(path: &Path) -> Result<Vec<(RunId, String)>, CliError> 
     Ok(goals)
 }
 
+/// The place is part of it, so that the same goal twice is two runs; a line that is changed is a new run, and the
+/// others stay.
 fn derived_id(index: usize, goal: &str) -> String {
     let hash = Hash::of(goal.as_bytes()).to_string();
     format!("each-{}-{}", index + 1, &hash[..12])

@@ -1,6 +1,10 @@
 //! What is worth a word beside the output: everything below the command line says it with `tracing`, and here it is
 //! written to stderr. `logging` of a workspace's `config.json` decides which of it, and in which form; until that is
 //! read, everything is said in plain words.
+//!
+//! There are no spans and no filters by module: a line is written or it is not. Words of libraries other than ours
+//! are left out, whatever their level, since nobody here vouches for what they hold. All lines go through `output`,
+//! where secrets are masked.
 
 use std::fmt::{Debug, Write as _};
 use std::sync::OnceLock;
@@ -18,22 +22,28 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 use crate::output;
 
+/// What the configuration says, once it is read.
 #[derive(Clone, Copy, Debug)]
 struct Logging {
+    /// What is less important is not written.
     most: LevelFilter,
+    /// One object a line, with time and level, for machines; else the message alone.
     json: bool,
     /// Whether each request is told of, at whatever level.
     requests: bool,
 }
 
+/// For every command that has no workspace.
 const DEFAULT: Logging = Logging {
     most: LevelFilter::INFO,
     json: false,
     requests: false,
 };
 
+/// Empty until a workspace's configuration is read.
 static LOGGING: OnceLock<Logging> = OnceLock::new();
 
+/// Looked up for each event, because the configuration is read after the first ones.
 fn logging() -> Logging {
     LOGGING.get().copied().unwrap_or(DEFAULT)
 }
@@ -59,6 +69,7 @@ pub(crate) fn say_always(message: &str) {
     write(Level::INFO, message, Map::new());
 }
 
+/// The fields of an event are for machines: in plain words the message says all.
 fn write(level: Level, message: &str, mut fields: Map<String, Value>) {
     if !logging().json {
         return output::stderr(message);
@@ -73,6 +84,7 @@ fn write(level: Level, message: &str, mut fields: Map<String, Value>) {
 struct Stderr;
 
 impl Stderr {
+    /// Requests have a target of their own, so that they can be wanted without everything else of their level.
     fn is_request(metadata: &Metadata<'_>) -> bool {
         metadata.target() == request_log::TARGET
     }
@@ -84,12 +96,14 @@ impl Subscriber for Stderr {
         Interest::sometimes()
     }
 
+    /// Only what is ours, as important as is wanted; requests count at any level where they are wanted.
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let is_ours = metadata.target().starts_with("bonded");
         let is_wanted = *metadata.level() <= logging().most;
         is_ours && (is_wanted || (logging().requests && Self::is_request(metadata)))
     }
 
+    /// A request that is wanted is written as information, whatever level it was given.
     fn event(&self, event: &Event<'_>) {
         let mut fields = EventFields::default();
         event.record(&mut fields);
@@ -100,6 +114,7 @@ impl Subscriber for Stderr {
         write(level, &fields.message, fields.others);
     }
 
+    /// Required by the trait. No span is ever recorded, so that one id does for all.
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }

@@ -1,5 +1,12 @@
 //! `bonded`: the command line. It parses, asks the host, renders, and maps what came of it to an exit
 //! code. No rule of the contract and no logic that another surface would need lives here.
+//!
+//! The order of `main` matters. The program is its own launcher: started as one, it enters the sandbox or the
+//! tree's process and does nothing else. Then its memory is closed to other processes and its descriptors to its
+//! children, before anything secret is read, and only then is a command dispatched. Whatever came of it, the last
+//! lines on stderr get a moment to be read.
+
+#![warn(clippy::wildcard_enum_match_arm)]
 
 mod agents;
 mod args;
@@ -28,6 +35,7 @@ use crate::error::{CliError, Code};
 /// How long a reader of stderr may take for nothing at all at the end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// Never panics on purpose and never exits early: all ways out are an exit code that this function returns.
 fn main() -> ExitCode {
     // Commands are started through this program: that comes before anything else is set up.
     if let Some(code) = bonded_host::sandbox::enter(std::env::args_os()) {
@@ -51,6 +59,7 @@ fn main() -> ExitCode {
 }
 
 /// What came of a command counts only where it can be read: heads that nobody could keep are compared with nothing.
+/// A command that failed keeps its own error: it is the more important one.
 fn all_written(ended: Result<ExitCode, CliError>) -> Result<ExitCode, CliError> {
     let is_lost = match &ended {
         Ok(code) => *code == ExitCode::SUCCESS,

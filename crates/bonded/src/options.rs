@@ -1,4 +1,8 @@
 //! The flags of options, made from the one table that says what options there are.
+//!
+//! clap's derive cannot make flags from a table, so that `Args` is written by hand here. A row with a flag gives
+//! one; a row that a file may have switched on gives a second one that switches it off. What was typed is kept with
+//! its place, and is resolved together with what files and variables say.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +14,7 @@ use crate::error::{CliError, Code};
 /// What the command line says about options, by option key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OptionArgs {
+    /// Only what was typed: a default would outweigh the files.
     pub(crate) given: BTreeMap<String, Given>,
 }
 
@@ -20,6 +25,7 @@ const ALIASES: [(&str, &str); 4] = [
     ("maxToolCallsPerTurn", "max-calls"),
     ("toolResponseMaxBytes", "tool-output"),
 ];
+/// Key, flag and help of the options that a flag can switch off.
 const OFF_FLAGS: [(&str, &str, &str); 4] = [
     ("stream", "no-stream", "have replies come whole"),
     (
@@ -38,9 +44,11 @@ const OFF_FLAGS: [(&str, &str, &str); 4] = [
         "offer no progress reports",
     ),
 ];
+/// Key and letter.
 const SHORT: [(&str, char); 2] = [("models", 'm'), ("quiet", 'q')];
 
 impl clap::FromArgMatches for OptionArgs {
+    /// What cannot be a value is not refused here: it is reported together with all other sources.
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut given = BTreeMap::new();
         for row in flags() {
@@ -58,6 +66,7 @@ impl clap::FromArgMatches for OptionArgs {
 }
 
 impl clap::Args for OptionArgs {
+    /// An option and the flag that switches it off cannot be given together.
     fn augment_args(command: Command) -> Command {
         flags().fold(
             command.next_help_heading("Options of agents and runs"),
@@ -82,10 +91,12 @@ impl clap::Args for OptionArgs {
     }
 }
 
+/// Rows without a flag can be set by files and by `--override` only.
 fn flags() -> impl Iterator<Item = &'static OptionRow> {
     TABLE.iter().filter(|row| row.flag.is_some())
 }
 
+/// The help names the default of agents, and the variable that stands in where nothing else names a value.
 fn arg(row: &'static OptionRow) -> Arg {
     let long = row.flag.unwrap_or_default().trim_start_matches('-');
     let variable = VARIABLES.iter().find(|(key, _)| *key == row.key);
@@ -116,7 +127,13 @@ fn arg(row: &'static OptionRow) -> Arg {
             arg.value_name("LIST").action(ArgAction::Append)
         }
         // A negative number is a value to complain about, not another flag.
-        _ => arg.value_name("VALUE").allow_negative_numbers(true),
+        OptionKind::Whole { .. }
+        | OptionKind::Real { .. }
+        | OptionKind::Approvals
+        | OptionKind::Choice(_)
+        | OptionKind::Reasoning
+        | OptionKind::ReasoningTokens
+        | OptionKind::Text => arg.value_name("VALUE").allow_negative_numbers(true),
     }
 }
 
@@ -126,6 +143,7 @@ fn off_flag(row: &OptionRow) -> Option<(&'static str, &'static str)> {
     found.map(|(_, name, help)| (*name, *help))
 }
 
+/// Lists that are given several times are joined, as if they had been given at once.
 fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
     match row.kind {
         OptionKind::Flag if matches.get_flag(row.key) => Some("true".into()),
@@ -134,7 +152,16 @@ fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
             let (off, _) = off_flag(row)?;
             matches.get_flag(off).then(|| "false".into())
         }
-        _ => {
+        OptionKind::Whole { .. }
+        | OptionKind::Real { .. }
+        | OptionKind::List
+        | OptionKind::Patterns
+        | OptionKind::Approvals
+        | OptionKind::Models
+        | OptionKind::Choice(_)
+        | OptionKind::Reasoning
+        | OptionKind::ReasoningTokens
+        | OptionKind::Text => {
             let values: Vec<&str> = matches
                 .get_many::<String>(row.key)?
                 .map(String::as_str)

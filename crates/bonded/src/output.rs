@@ -3,6 +3,10 @@
 //!
 //! Whatever is shown may hold what others wrote: a model, a tool, a server, a file's name. So nothing that drives a
 //! terminal gets through to one, whoever wrote it: this program itself uses none.
+//!
+//! Secrets are masked on both streams, always. Control characters are made harmless where a terminal reads, and on
+//! stderr always, because people read it later too; data for programs goes out as it is. An error of stdout is
+//! remembered and reported at the end, since a command that goes on must not depend on its reader.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
@@ -10,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use bonded_host::Secrets;
 use bonded_host::letters::harmless;
+use serde::Serialize;
 
 use crate::stderr_writer;
 
@@ -58,6 +63,12 @@ pub(crate) fn stdout(line: &str) {
     }
 }
 
+/// Writes an object for programs to stdout, on one line, with its fields sorted by their names.
+pub(crate) fn object(object: &impl Serialize) {
+    let value = serde_json::to_value(object).expect("all keys of an object are strings");
+    stdout(&value.to_string());
+}
+
 /// Why something that was to be read on stdout is not there, if so.
 pub(crate) fn unwritten() -> Option<&'static str> {
     UNWRITTEN.get().map(String::as_str)
@@ -73,6 +84,7 @@ pub(crate) fn stderr(line: &str) {
     let _unread = writeln!(stream, "{line}");
 }
 
+/// Whether a live line can be drawn.
 pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }

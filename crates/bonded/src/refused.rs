@@ -1,4 +1,8 @@
 //! Runs that were refused before their first step are on record all the same, with the reason.
+//!
+//! A person who finds no run would look for it in vain. The record says what was asked, in which directory, and why
+//! nothing came of it; secrets are masked in it before it is written, because it stays. A chosen id is not used up
+//! by a refusal: the record has another name made from it.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,6 +25,7 @@ pub(crate) enum Name<'a> {
 }
 
 impl Name<'_> {
+    /// Either way.
     pub(crate) fn id(&self) -> &RunId {
         let (Self::Drawn(id) | Self::Chosen(id)) = self;
         id
@@ -28,6 +33,7 @@ impl Name<'_> {
 }
 
 /// The goal of a run whose settings could not even be made out.
+/// It has no model and no system text: nobody knows them.
 pub(crate) fn bare_goal(input: String, dir: Option<&Path>) -> Goal {
     let dir = dir.unwrap_or(Path::new("."));
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
@@ -85,6 +91,8 @@ pub(crate) async fn keep(
 }
 
 /// The id of the record.
+/// Refusals of one id are counted, so that each has its own record. Two at the same moment may draw the same
+/// number: the second is then not recorded.
 async fn free(store: &dyn Store, name: Name<'_>) -> Option<RunId> {
     let chosen = match name {
         Name::Drawn(id) => return Some(id.clone()),
@@ -101,6 +109,7 @@ async fn free(store: &dyn Store, name: Name<'_>) -> Option<RunId> {
     Some(id.unwrap_or_else(|_| Host::draw_id()))
 }
 
+/// A clock before 1970 is taken for its beginning.
 fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Millis(since.map_or(0, |since| {

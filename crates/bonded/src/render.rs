@@ -1,4 +1,8 @@
 //! How things look: for people as lines and tables, for programs as JSON.
+//!
+//! Lines are made from entries of the log and from nothing else, but for what is being said at the moment. Nothing
+//! here decides anything, and what reaches a stream goes through `output`, or through the live line when `output`
+//! has made it harmless.
 
 // An event that is new must be thought of here.
 #![deny(clippy::wildcard_enum_match_arm)]

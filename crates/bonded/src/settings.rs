@@ -1,4 +1,9 @@
 //! From arguments and environment to what the host needs.
+//!
+//! A run is described by flags, overrides, an agent file, layers of configuration and variables, in an order of
+//! strength that the host knows. Here they are brought together, checked as far as that is possible without a
+//! model, and made into a goal that lacks only what is asked. Nothing here starts anything; a person may be asked
+//! about trust, because files are read.
 
 mod agent;
 mod find;
@@ -12,7 +17,7 @@ use std::path::Path;
 use bonded_host::agent::{Agent, Workplace};
 use bonded_host::config::options::Options;
 use bonded_host::{Goal, Host};
-use bonded_kernel::{HeldFile, Kept};
+use bonded_kernel::{HeldFile, RunFiles};
 
 pub(crate) use agent::assignment_for_check;
 pub(crate) use find::find_run;
@@ -28,10 +33,14 @@ use crate::error::{CliError, Code};
 /// All that is needed to make goals and run them.
 pub(crate) struct RunSetup {
     /// A goal that lacks what is asked.
+    /// Made once: many goals of a file differ in nothing else, and the nonce.
     sample: Goal,
+    /// None for a run of the built-in tools.
     agent: Option<Box<Agent>>,
     pub(crate) workplace: Workplace,
+    /// As they were resolved, for what concerns the command line itself: how much is shown.
     pub(crate) options: Options,
+    /// For the person, before the run begins.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -45,6 +54,8 @@ impl RunSetup {
     }
 
     /// The goal of what is asked and was checked.
+    /// Each run draws its own nonce: with a known one, a text from outside could close the marks that it stands
+    /// between.
     pub(crate) fn checked_goal(&self, input: String) -> Goal {
         let mut goal = self.sample.clone();
         let nonce = Host::draw_nonce();
@@ -59,12 +70,13 @@ impl RunSetup {
     }
 
     /// Where the runs are kept outside the store.
-    pub(crate) fn kept(&self) -> Option<&Kept> {
+    pub(crate) fn kept(&self) -> Option<&RunFiles> {
         self.sample.config.kept.as_deref()
     }
 }
 
 /// Who is to work, where, and within what.
+/// What `run` and `work` have in common. It borrows the arguments of either.
 #[derive(Clone, Copy)]
 pub(crate) struct SetupRequest<'a> {
     pub(crate) dir: Option<&'a Path>,
@@ -92,6 +104,7 @@ impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
 }
 
 /// Makes out what a command line means: an agent, or goals that the built-in tools work on.
+/// What counted before is remembered first, so that nobody is asked twice about the same file.
 pub(crate) fn prepare(args: &SetupRequest<'_>) -> Result<RunSetup, CliError> {
     let dir = working_directory(args.dir)?;
     let workplace = agents::workplace(args.agent, Path::new(&dir))?;
@@ -102,6 +115,7 @@ pub(crate) fn prepare(args: &SetupRequest<'_>) -> Result<RunSetup, CliError> {
     }
 }
 
+/// The real path goes into the log: a link that leads elsewhere later does not move a run that is resumed.
 pub(crate) fn working_directory(argument: Option<&Path>) -> Result<String, CliError> {
     let argument = argument.unwrap_or(Path::new("."));
     let bad = |why: String| {

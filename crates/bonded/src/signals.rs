@@ -1,6 +1,10 @@
 //! What signals mean to what is under way. Ctrl-C is a person's word: it ends the run as cancelled. SIGTERM and
 //! SIGHUP are a machine's, at a reboot, an eviction or the end of a session: runs are let go of and can be resumed. A
 //! second signal ends the process at once.
+//!
+//! The two ways differ in what the log says: a cancelled run has ended and stays so, one that was let go of has not
+//! and goes on where it stood. No signal handler does more than wake a task. Nothing has to be saved at the end,
+//! because every step was durable before the next began; so a second signal may end the process in any state.
 
 use std::io;
 use std::sync::LazyLock;
@@ -14,12 +18,17 @@ use crate::{output, stderr_writer};
 /// What a person is told, and how a process ends that is asked twice.
 #[derive(Clone, Copy)]
 pub(crate) struct Stopping {
+    /// Written at the first signal.
     pub(crate) message: &'static str,
+    /// Of a process that a second signal ends.
     pub(crate) exit_code: i32,
 }
 
+/// After Ctrl-C: the run ends as cancelled.
 const CANCELLING: &str = "cancelling the run; press Ctrl-C again to stop at once";
+/// After SIGTERM or SIGHUP: the run does not end.
 const INTERRUPTING: &str = "interrupted: letting go of what is under way; it can be resumed";
+/// For those who expect a server to read its configuration again at SIGHUP.
 const NOTHING_TO_READ: &str =
     "SIGHUP: the configuration is read when the server starts; restart it to read it again";
 
@@ -52,6 +61,7 @@ fn number(kind: SignalKind) -> u8 {
 /// The signal that a file is as large as it may be; the same number on every system that this program runs on.
 const SIGXFSZ: i32 = 25;
 
+/// Made once for each process; what is listened for here ends nothing by itself any more.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -60,6 +70,7 @@ struct Signals {
 }
 
 impl Signals {
+    /// A signal that is ignored stays so: to listen for it would undo what `nohup` has done.
     fn new() -> io::Result<Self> {
         let hang_up = match is_ignored(SignalKind::hangup()) {
             true => None,
@@ -72,6 +83,7 @@ impl Signals {
         })
     }
 
+    /// Waits for the next signal of those that are listened for.
     async fn next(&mut self) -> SignalKind {
         tokio::select! {
             _ = self.interrupt.recv() => SignalKind::interrupt(),
@@ -81,6 +93,7 @@ impl Signals {
     }
 }
 
+/// For what is not listened for it never resolves.
 async fn received(signal: Option<&mut Signal>) {
     match signal {
         Some(signal) => drop(signal.recv().await),
@@ -138,6 +151,7 @@ pub(crate) fn let_go_on_signal(stopping: Stopping) -> CancellationToken {
     stop_after(stopping, || INTERRUPT.cancel())
 }
 
+/// The message comes before the tokens are cancelled, so that it stands above what the stop brings about.
 fn stop_after(stopping: Stopping, first: fn()) -> CancellationToken {
     let token = CancellationToken::new();
     if let Ok(mut signals) = Signals::new() {
@@ -161,6 +175,7 @@ async fn stop_of(signals: &mut Signals) {
     }
 }
 
+/// The only place that ends the process without unwinding.
 #[expect(
     clippy::exit,
     reason = "the person asked twice; the log is safe at any moment"

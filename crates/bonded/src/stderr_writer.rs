@@ -1,5 +1,9 @@
 //! What is said on stderr, written by a thread of its own: whoever started the program may have stopped reading, and
 //! neither who is served nor a run with its limits may wait for that.
+//!
+//! Until `begin` is called, lines are written by whoever says them, which is right for commands that end soon.
+//! Afterwards they go through a bounded queue: where the reader is too slow, lines are left out and counted, and
+//! nobody waits. Only the end of the process waits, and only while lines are still being taken.
 
 use std::io::{self, Write as _};
 use std::sync::OnceLock;
@@ -11,14 +15,19 @@ use std::time::Duration;
 /// How many lines may wait for a reader.
 const WAITING_MAX: usize = 8192;
 
+/// What goes through the queue.
 enum Queued {
+    /// Masked and made harmless already.
     Line(String),
     /// Everything before it was written.
     Mark(SyncSender<()>),
 }
 
+/// Set by `begin`, and never taken away: the thread lives as long as the process.
 static WRITER: OnceLock<SyncSender<Queued>> = OnceLock::new();
+/// Those since the writer last reported them.
 static LINES_LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+/// Only ever grows: whether it does tells a slow reader from one that is gone.
 static LINES_WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// From now on nobody waits for stderr.
@@ -45,6 +54,7 @@ pub(crate) fn take(line: String) -> Option<String> {
 }
 
 /// Waits until what was said is written, as long as somebody reads it.
+/// `patience` is how long nothing at all may be taken; as long as lines go out, it begins anew.
 pub(crate) fn settle(patience: Duration) {
     let Some(writer) = WRITER.get() else {
         return;
@@ -67,6 +77,7 @@ pub(crate) fn settle(patience: Duration) {
     }
 }
 
+/// What was left out is reported before the next line that gets through.
 fn write_all(lines: &Receiver<Queued>) {
     for queued in lines {
         let left_out = LINES_LEFT_OUT.swap(0, Ordering::Relaxed);
@@ -82,6 +93,7 @@ fn write_all(lines: &Receiver<Queued>) {
     }
 }
 
+/// A line that could not be written counts too: the stream took nothing, but did not keep anybody waiting.
 fn write(line: &str) {
     let _unread = writeln!(io::stderr().lock(), "{line}");
     LINES_WRITTEN.fetch_add(1, Ordering::Relaxed);

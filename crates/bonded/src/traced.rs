@@ -1,9 +1,13 @@
 //! A transport that shows what goes to models and what comes back.
+//!
+//! It stands around the real transport and passes everything on unchanged. What is shown is made from the request
+//! as the run has it, and not from the bytes on the wire, so that no header with a key can be among it.
 
 use std::sync::Arc;
 
 use bonded_kernel::{Failure, Reply, Request, Target};
-use bonded_transport::{BoxFuture, Live, Transport};
+use bonded_transport::{Live, Transport};
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::output;
@@ -30,6 +34,7 @@ impl Transport for Traced {
     }
 }
 
+/// A request whose future is dropped has no second line.
 fn traced(
     request: &Request<'_>,
     sent: BoxFuture<'static, Result<Reply, Failure>>,
@@ -43,6 +48,7 @@ fn traced(
     })
 }
 
+/// Tools by name only: their schemas would bury everything else.
 fn request_value(request: &Request<'_>) -> Value {
     let notices: Vec<&str> = request.notices.iter().map(|notice| &**notice).collect();
     let tools: Vec<&str> = request.tools().map(|spec| spec.name.as_str()).collect();
@@ -57,6 +63,7 @@ fn request_value(request: &Request<'_>) -> Value {
     })
 }
 
+/// A failure is shown as it is recorded: class, message and status.
 fn answer_value(answer: &Result<Reply, Failure>) -> Value {
     match answer {
         Ok(reply) => {

@@ -1,11 +1,16 @@
 //! The question whether what was found is trusted, where a person is there to answer it.
+//!
+//! Someone must be able to see the question and to answer it; elsewhere nothing is trusted by silence. What is
+//! asked shows what the file would do, not what it says. Names of files are anybody's and are written out, so that
+//! they cannot forge a line of the question.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::Path;
 
 use bonded_host::config::{LayerShown, Origin};
 use bonded_host::letters::written_out;
 use bonded_host::trust::{Question, Stance, TrustAnswer, TrustExtent};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::args::AgentArgs;
 use crate::output;
@@ -25,6 +30,8 @@ pub(crate) fn somebody_is_here() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Anything that is not understood is asked again; an empty line stops, because it is what an impatient person
+/// types.
 fn ask(question: &Question) -> TrustAnswer {
     for line in question_lines(question) {
         output::stderr(&line);
@@ -91,15 +98,27 @@ pub(crate) fn is_left_out(layer: &LayerShown) -> Option<String> {
     }
 }
 
-pub(crate) fn layer_value(layer: &LayerShown) -> Value {
-    json!({
-        "file": layer.file,
-        "origin": layer.origin.as_str(),
-        "trusted": layer.held == TrustExtent::Whole,
-        "left_out": left_out(layer),
-    })
+/// The same for programs.
+#[derive(Serialize)]
+pub(crate) struct LayerAnswer<'a> {
+    file: &'a Path,
+    origin: &'static str,
+    trusted: bool,
+    left_out: Vec<String>,
 }
 
+impl<'a> From<&'a LayerShown> for LayerAnswer<'a> {
+    fn from(layer: &'a LayerShown) -> Self {
+        Self {
+            file: &layer.file,
+            origin: layer.origin.as_str(),
+            trusted: layer.held == TrustExtent::Whole,
+            left_out: left_out(layer),
+        }
+    }
+}
+
+/// The keys that do not count, by their paths.
 fn left_out(layer: &LayerShown) -> Vec<String> {
     let paths = layer.left_out.iter();
     paths.map(|path| written_out(&path.to_string())).collect()

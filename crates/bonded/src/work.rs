@@ -1,4 +1,8 @@
 //! Working a plan off: what the command line says, made into an order.
+//!
+//! The order matters. The plan is checked whole, the staff is made, the tree is locked, and only then is the record
+//! written and anything begun: whatever is refused before leaves the tree as it was and no plan behind. The record
+//! has the plan's text, the words of the command line and what was trusted: a resume needs them beside the logs.
 
 mod ground;
 mod plan;
@@ -10,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_host::SystemClock;
-use bonded_work::lock::{LockError, TreeLock};
-use bonded_work::publish::{Processes, Writers};
-use bonded_work::tree::{Checkpoints, Isolations, check_repository};
+use bonded_work::tree::{
+    Checkpoints, Isolations, LockError, Processes, TreeLock, Writers, check_repository,
+};
 use bonded_work::{PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
 use bonded_work_rules::{RunResult, WorkPlan, WorkStatus};
 use serde_json::Value;
@@ -29,8 +33,11 @@ use staff::CommandLineStaff;
 
 /// Where a plan is worked off.
 pub(crate) struct Site<'a> {
+    /// As the command line names it; `None` is the person's own.
     pub(crate) store: Option<&'a Path>,
+    /// Where copies are mounted.
     pub(crate) ground: Option<&'a Ground>,
+    /// The directory beside the store in which copies, receipts and records of plans lie.
     pub(crate) workshop: Workshop,
     pub(crate) json: bool,
 }
@@ -71,7 +78,7 @@ impl Site<'_> {
             confinement: agents::confinement(&*store),
             store,
             clock: Arc::new(SystemClock::new()),
-            staff: &staff,
+            assigner: &staff,
             isolation: isolations.best(),
             writers: self.writers(),
             program: std::env::current_exe().unwrap_or_else(|_| "bonded".into()),
@@ -96,17 +103,20 @@ impl Site<'_> {
         own.unwrap_or_else(|| self.workshop.dir().join("locks"))
     }
 
+    /// In a namespace of its own a process may not see who has a file open: the watcher stands outside of it.
     fn writers(&self) -> &dyn Writers {
         let watcher = self.ground.and_then(|ground| ground.watcher.as_ref());
         watcher.map_or(&Processes, |watcher| watcher)
     }
 
+    /// Why there are no mounts, where there are none: copies are then made in another way.
     fn entered(&self) -> Result<(), String> {
         let nowhere = || Err("the process has no mounts of its own".to_owned());
         self.ground
             .map_or_else(nowhere, |ground| ground.entered.clone())
     }
 
+    /// Before the first item, so that a person who sees the wrong tree can stop it.
     fn announce(&self, order: &WorkOrder<'_>, staff: &CommandLineStaff) {
         if staff.is_quiet() {
             return;
@@ -124,6 +134,7 @@ impl Site<'_> {
         ));
     }
 
+    /// A plan that waits for a person has not ended: its record stays open, and the resume finds it.
     fn conclude(
         &self,
         record: &PlanRecord,
@@ -157,6 +168,7 @@ impl Site<'_> {
 }
 
 /// Who waits for another plan also waits until that lets go of the tree.
+/// Asked for again and again, so that the wait has an end.
 async fn lock(root: &Path, dir: &Path, wait_ms: u64) -> Result<TreeLock, LockError> {
     let deadline = Instant::now() + Duration::from_millis(wait_ms);
     loop {

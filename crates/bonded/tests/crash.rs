@@ -3,13 +3,6 @@
 //!
 //! `BONDED_CRASH_KILLS` says how often to kill, `BONDED_CRASH_SEED` which moments to choose.
 
-#[path = "cli/place.rs"]
-#[expect(dead_code, reason = "no person is asked there")]
-mod place;
-#[path = "work_crash/rng.rs"]
-#[expect(dead_code, reason = "nothing but moments is drawn here")]
-mod rng;
-
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
@@ -18,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use place::{Place, call, done, parse, start, with};
-use rng::{Rng, number, seed};
+use bonded_testkit::place::{Place, call, done, parse, start, with};
+use bonded_testkit::rng::{Rng, number, seed};
 use serde_json::{Value, json};
 
 const KILLS_DEFAULT: u64 = 200;
@@ -88,7 +81,7 @@ fn tell(line: &str) {
 
 /// Kills runs until enough kills were made; gives how many calls ended with their outcome unknown.
 fn kill_runs(seed: u64, worker: u64, kills: u64, made: &AtomicU64) -> u64 {
-    let mut rng = Rng::new(seed, worker);
+    let mut rng = Rng::of(seed, worker);
     let mut interrupted = 0;
     while made.load(Ordering::Relaxed) < kills {
         let world = World::new();

@@ -1,4 +1,12 @@
 //! Accounts: what a run asked models and tools for, read from its log entry by entry.
+//!
+//! Nothing is written here, and nothing is asked of a provider: an account follows from the log alone,
+//! so that it can be made again at any time, by any process, and comes out the same.
+//!
+//! A request is accounted for by the entry that settles it, whether that is a decision, a rejected
+//! reply, a summary or a failure; what began is remembered until then. A call is accounted for once,
+//! also where it was refused, skipped or denied and nothing was executed; only those that stand behind
+//! the end of a run are not.
 
 // An event that is new must be thought of here.
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -21,42 +29,61 @@ pub struct Account {
     pub seq: u64,
     /// When the request or the call began.
     pub at: Millis,
+    /// How long it took, in milliseconds; zero for a call that was never executed.
     pub latency_ms: u64,
     /// `None` where it went well.
     pub error: Option<String>,
+    /// What was asked, and what is known of it alone.
     pub kind: AccountKind,
 }
 
+/// Whether a model was asked or a tool was called. Boxed, because the two are large and of different
+/// size.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AccountKind {
+    /// One attempt at one target. A turn with retries has several.
     Model(Box<ModelAccount>),
+    /// One call of a tool, of an agent or of the final report.
     Tool(Box<ToolAccount>),
 }
 
 /// One request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelAccount {
+    /// The provider as the run's target names it.
     pub provider: String,
+    /// The model as the run's target names it.
     pub model: String,
+    /// Who answered, where the reply says so; a router may have passed the request on.
     pub actual_provider: Option<Arc<str>>,
+    /// Which model answered, where the reply says so.
     pub actual_model: Option<Arc<str>>,
     /// What the provider counted; zero where it did not say.
     pub usage: Usage,
+    /// What the provider charged, else the usage at the target's price; `None` where neither is known.
     pub cost: Option<Money>,
     /// The most that a request can have used which nobody accounted for.
     pub unsettled: Option<Reserve>,
+    /// Why the model stopped; `None` where the attempt failed and there was no reply.
     pub stop_reason: Option<Arc<str>>,
 }
 
 /// One call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAccount {
+    /// The part of the tool's name before `__`, `builtin` where it has none, `unknown` for a call that
+    /// was refused.
     pub server: String,
+    /// The whole name of the tool; a final report that was written as a tag ends in `_xml`.
     pub command: String,
+    /// The length of the arguments as the model wrote them, in characters.
     pub characters_in: usize,
+    /// The length of the output that the model was shown, in characters; zero where nothing was
+    /// executed.
     pub characters_out: usize,
     /// Whether the call was written as a tag.
     pub is_tag: bool,
+    /// Set where the output was not put before the model as it was.
     pub dropped: Option<DroppedTokens>,
     /// The run that the call made, where it called an agent.
     pub child: Option<RunId>,
@@ -65,18 +92,31 @@ pub struct ToolAccount {
 /// An output that no window had room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DroppedTokens {
+    /// The tokens that the output would have needed.
     pub original: u64,
+    /// The tokens of the sentence that stands in its place.
     pub replacement: u64,
+    /// The tokens that the next request would have held with it.
     pub projected: u64,
+    /// The tokens that the window takes which it exceeds most; below zero where the reply alone is
+    /// larger than the window.
     pub limit: i64,
 }
 
 /// Reads accounts from a log: [`take`](Self::take) each entry in order.
+///
+/// It must see every entry from the first on: the targets and their prices stand in the first, and a
+/// call is known by its place in the decision before it.
 #[derive(Debug, Default)]
 pub struct Bookkeeper {
+    /// From the first entry; without it no target can be named, and no request is accounted for.
     config: Option<Arc<RunConfig>>,
+    /// The request that is under way: when it began, its target, and what was reserved for it. Whatever
+    /// settles it takes it, so that none is counted twice.
     request: Option<(Millis, u32, Reserve)>,
+    /// The calls of the last decision, which later entries name by their index.
     calls: Vec<Call>,
+    /// When the call that runs was invoked, for the time at which its account begins.
     invoked_at: Millis,
     /// How many entries a forked run has from another.
     taken_over: u64,
@@ -91,6 +131,7 @@ impl Bookkeeper {
         self.is_agent(tool).then(|| child_of(entry, *call))
     }
 
+    /// Whether a tool of this name is one of the agents that the run may call.
     fn is_agent(&self, tool: &str) -> bool {
         let config = self.config.as_ref();
         let agent = config.and_then(|config| config.agent.as_ref());
@@ -98,6 +139,9 @@ impl Bookkeeper {
     }
 
     /// The accounts that an entry settles.
+    ///
+    /// Most entries settle none, and one decision settles a request and every call in it that was
+    /// refused at once. A call that ran is settled by its own `ToolFinished`.
     pub fn take(&mut self, entry: &Entry) -> Vec<Account> {
         match &entry.event {
             Event::RunStarted(started) => {
@@ -167,6 +211,8 @@ impl Bookkeeper {
         }
     }
 
+    /// The account of a call that has an answer without having been executed. A progress report is one
+    /// without an error.
     fn without_execution(&self, entry: &Entry, call: u32, error: Option<&str>) -> Vec<Account> {
         let call = self.calls.get(call as usize);
         let account = |call| tool_account(entry, call, error.map(str::to_owned));
@@ -177,6 +223,8 @@ impl Bookkeeper {
         self.config.as_ref()?.targets.get(index as usize)
     }
 
+    /// A failed attempt has no usage. Where the provider may charge for it all the same, what was
+    /// reserved is unsettled, so that a sum over accounts never claims less than may have been spent.
     fn failed(&mut self, entry: &Entry, failed: &AttemptFailed) -> Vec<Account> {
         let Some((at, target, reserved)) = self.request.take() else {
             return vec![];
@@ -208,6 +256,8 @@ impl Bookkeeper {
         }]
     }
 
+    /// A reply whose provider counted nothing leaves what was reserved unsettled. What the provider
+    /// says that it cost counts more than the price of the configuration.
     fn replied(
         &mut self,
         entry: &Entry,
@@ -243,6 +293,8 @@ impl Bookkeeper {
         }]
     }
 
+    /// A call whose index is not in the last decision is passed over: a damaged log gives fewer
+    /// accounts and no panic.
     fn finished(&self, entry: &Entry, finished: &ToolFinished) -> Vec<Account> {
         let Some(call) = self.calls.get(finished.call as usize) else {
             return vec![];
@@ -279,6 +331,7 @@ fn refused(entry: &Entry, calls: &[Call]) -> Vec<Account> {
     calls.iter().filter_map(account).collect()
 }
 
+/// An account with what the call alone says; whoever has more to say fills it in.
 fn tool_account(entry: &Entry, call: &Call, error: Option<String>) -> Account {
     let is_tag = call.tag.is_some();
     let command = match &*call.tool {
@@ -316,6 +369,7 @@ fn reason_of(output: &str) -> String {
     inner.unwrap_or(output).to_owned()
 }
 
+/// The same key as the driver makes of the invocation: run, turn and index of the call.
 fn child_of(entry: &Entry, call: u32) -> RunId {
     child_id(&format!("{}/{}/{call}", entry.run, entry.turn))
 }

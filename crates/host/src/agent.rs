@@ -2,6 +2,13 @@
 //!
 //! Everything that a run needs is resolved here once and frozen in its log. What must not be in a log, the
 //! keys, is looked up again by [`Keyring`] whenever a request is sent.
+//!
+//! The order matters: the file is read first, because its directory says where the configuration lies;
+//! the configuration next, because it says what counts of the options; and trust in the agent file
+//! last, when it is known what it would get. Nothing is started before all of that has passed.
+//!
+//! A run that is taken up again is not resolved again. It goes on with what its log says, in whatever
+//! directory and under whatever flags it is taken up.
 
 mod handed_down;
 mod input;
@@ -45,19 +52,26 @@ pub use variables::Moment;
 /// Where agents are looked for and what holds for all of them.
 #[derive(Clone, Debug)]
 pub struct Workplace {
+    /// The variables of the process, and the secrets that were met in them.
     pub environment: Environment,
     /// The file of `--config`.
     pub config_file: Option<PathBuf>,
     /// The directory that the tools work in, absolute.
     pub dir: PathBuf,
+    /// The directory of the program, one of the places of a configuration; `None` where it is not
+    /// known.
     pub binary_dir: Option<PathBuf>,
+    /// The person's home, one of the places of a configuration; `None` where there is none.
     pub home: Option<PathBuf>,
+    /// The directory of the machine's configuration; `None` where none is looked for.
     pub etc: Option<PathBuf>,
     /// For all agents of a run, also those that another one calls.
     pub overrides: BTreeMap<String, Given>,
+    /// The flags, for the agent that was named on the command line.
     pub command_line: BTreeMap<String, Given>,
     /// What holds where nobody says anything: variables that are set once for everything.
     pub variables: BTreeMap<String, Given>,
+    /// Which files the prompt of an agent may pull in.
     pub includes: IncludePolicy,
     /// What counts of files that are found.
     pub trust: Arc<Trust>,
@@ -66,12 +80,17 @@ pub struct Workplace {
 /// An agent that is ready to be given goals.
 #[derive(Debug)]
 pub struct Agent {
+    /// Its `toolName`, else the name of its file with everything unusual replaced by `_`.
     pub name: String,
+    /// The agent file with its includes, as it was read when the agent was loaded.
     pub file: AgentFile,
+    /// What all sources together come to.
     pub options: Options,
     /// Which source won, by option key.
     pub sources: BTreeMap<&'static str, Source>,
+    /// The layers that hold for the directory of the agent file.
     pub config: Config,
+    /// Where it was loaded; its runs work there unless they are given another directory.
     workplace: Workplace,
 }
 
@@ -117,6 +136,7 @@ impl Workplace {
         AgentFile::inspect_beside(path, self.includes, &secrets)
     }
 
+    /// The env files of all layers that would hold for the agent, by what they are and not by name.
     fn secrets_beside(&self, path: &Path) -> SecretFiles {
         let dir = path.parent().filter(|dir| *dir != Path::new(""));
         let places = self.places(Some(dir.unwrap_or(Path::new("."))));
@@ -125,6 +145,8 @@ impl Workplace {
 
     /// The place of agents that another one calls: the command line spoke to that one. An override holds
     /// for them too, but not that of `agents`: whoever it names would call itself.
+    ///
+    /// Options that are inherited take the place of the flags, and lose against what a file says.
     pub fn for_children(&self) -> Self {
         let mut overrides = self.overrides.clone();
         overrides.remove("agents");
@@ -145,15 +167,21 @@ pub struct Assignment {
     pub format: ReportFormat,
     /// Drawn for this run.
     pub nonce: String,
+    /// The clock and the machine, for the variables of the prompt.
     pub now: Moment,
     /// The limits that no agent option speaks of: time, tokens, money, no progress.
     pub limits: Limits,
+    /// Who called the agent; `None` for the one that a person started.
     pub parent: Option<Parent>,
 }
 
 impl Agent {
     /// Loads an agent file with its configuration and options. `inherited` is what a parent agent hands
     /// down.
+    ///
+    /// A file that is not the person's own is weighed by what it wants: where that is more than a run
+    /// without it has, somebody must trust it, and an agent that would lose its tools without trust is
+    /// refused rather than run without them.
     pub fn load(
         path: &Path,
         workplace: &Workplace,
@@ -282,6 +310,8 @@ impl Agent {
         }
     }
 
+    /// The configuration of the agent stays that of its own place; only the directory that the tools
+    /// work in and the variables of the prompt follow the given one.
     fn goal_at(&self, workplace: &Workplace, assignment: Assignment) -> Result<Goal, AgentError> {
         let report = self.report(assignment.format)?;
         let format = report.format;
@@ -314,7 +344,7 @@ impl Agent {
                 ..assignment.limits
             },
             output_tokens_max: options.output_tokens_max,
-            output_usual: self.sources.get("maxOutputTokens") == Some(&Source::BuiltIn),
+            output_is_default: self.sources.get("maxOutputTokens") == Some(&Source::BuiltIn),
             keeps_originals: options.trace_tools,
             context_summary: options.context_summary,
             own_tools: tools::own(options),
@@ -342,6 +372,9 @@ impl Agent {
     }
 
     /// The prompt, and the project's own instructions where the agent asks for them.
+    ///
+    /// The instructions come after the prompt, under a heading of their own, so that the model can tell
+    /// the two apart.
     fn system(&self, variables: &crate::agent_file::Variables) -> Result<Text, AgentError> {
         let mut system = self.file.prompt(variables);
         if let Some(instructions) = self.instructions()? {
@@ -353,6 +386,10 @@ impl Agent {
 
     /// The AGENTS.md of the working directory, where the agent wants it and there is one. It is sent to a provider,
     /// so it must lie there itself.
+    ///
+    /// A link that leads out of the directory, a file that holds secrets, one that is too large and one
+    /// that is not UTF-8 are errors and are not passed over: the agent would work without what it was
+    /// promised.
     fn instructions(&self) -> Result<Option<String>, AgentError> {
         const NAME: &str = "AGENTS.md";
         if !self.file.project_instructions {
@@ -393,6 +430,8 @@ const INSTRUCTIONS_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What an agent file wants beyond what a run without it has: servers and requests that the person keeps for agents,
 /// with the person's keys.
+///
+/// Tools that come from a flag or an override are the person's own words, and are not asked about.
 fn wants(config: &Config, options: &Options, sources: &BTreeMap<&'static str, Source>) -> Wants {
     let mut wants = Wants::default();
     if sources.get("tools") != Some(&Source::FrontMatter) {
@@ -408,6 +447,8 @@ fn wants(config: &Config, options: &Options, sources: &BTreeMap<&'static str, So
 }
 
 /// The name that a file gives its agent: what it says, else what it is called.
+///
+/// It becomes part of a tool's name, so that only letters, digits, `-` and `_` are kept.
 fn agent_name(file: &AgentFile) -> String {
     let stem = || {
         let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
@@ -432,6 +473,7 @@ impl Agent {
     }
 }
 
+/// Without a look at the disk: a path that cannot be made absolute stays as it is.
 fn absolute(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.to_string_lossy().into_owned()

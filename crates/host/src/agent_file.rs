@@ -2,8 +2,13 @@
 //!
 //! Nothing is decided here: the options of the front matter are handed on as they are written, with the
 //! line at which they stand, and [`crate::config::options::resolve`] weighs them against other sources.
+//!
+//! A file is read once and kept with the hashes of everything that it pulled in, so that what a person
+//! trusts is what is run. Mistakes are collected: whoever loads takes the first, and whoever checks is
+//! given all of them.
 
 mod error;
+mod fault;
 mod front_matter;
 mod include;
 mod read;
@@ -27,14 +32,19 @@ use crate::trust::Contents;
 /// An agent file as it is written, its includes resolved and its front matter checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentFile {
+    /// As it was named, not made absolute.
     pub path: PathBuf,
     /// What `agents` and `schemaRef` are relative to.
     pub dir: PathBuf,
+    /// What it is for, in its own words; other agents can call it only with one.
     pub description: Option<String>,
+    /// How it is to be used, for a person.
     pub usage: Option<String>,
     /// The name under which other agents call this one.
     pub tool_name: Option<String>,
+    /// What it takes; `None` where the file does not say, and anything is taken.
     pub input: Option<InputSpec>,
+    /// What it gives; `None` where the file does not say, and the caller's format holds.
     pub output: Option<OutputSpec>,
     /// Whether the AGENTS.md of the working directory belongs to the system text.
     pub project_instructions: bool,
@@ -47,6 +57,7 @@ pub struct AgentFile {
 }
 
 impl AgentFile {
+    /// Loads a file without secrets to keep out of its prompt; see `load_beside`.
     pub fn load(path: &Path, policy: IncludePolicy) -> Result<Self, AgentFileError> {
         Self::load_beside(path, policy, &SecretFiles::default())
     }
@@ -83,6 +94,7 @@ impl AgentFile {
         Self::read(text, path, dir, policy, &SecretFiles::default())
     }
 
+    /// The first mistake, for whoever cannot go on with half an agent.
     fn read(
         text: &str,
         path: &Path,
@@ -98,6 +110,8 @@ impl AgentFile {
         }
     }
 
+    /// Without a text there is no agent; with one there is, and whatever is wrong leaves its fields
+    /// empty.
     fn read_all(
         text: &str,
         path: &Path,
@@ -150,5 +164,27 @@ fn dir_of(path: &Path) -> &Path {
     match path.parent() {
         Some(dir) if dir != Path::new("") => dir,
         _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_of_the_front_matter_is_told_from_the_top_down() {
+        let text = "---\noutput:\n  schemaRef: 5\n  formt: x\n  format: jsn\ncolour: red\nusage: [a]\n---\n";
+        let (path, dir) = (Path::new("a.ai"), Path::new("."));
+        let policy = IncludePolicy::InsideTree;
+        let (_, errors) = AgentFile::read_all(text, path, dir, policy, &SecretFiles::default());
+        let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let expected = [
+            "a.ai, line 3: schemaRef must be a text, not the number 5",
+            "a.ai, line 4: unknown key formt; did you mean format?",
+            "a.ai, line 5: format must be one of json, markdown, text, not \"jsn\"; did you mean json?",
+            "a.ai, line 6: unknown key colour",
+            "a.ai, line 7: usage must be a text, not a list of 1",
+        ];
+        assert_eq!(messages, expected);
     }
 }

@@ -1,5 +1,15 @@
 //! Opening files that a stranger may have named: beneath a root, regular, bounded, and looked at after they were
 //! opened. Links are followed only as long as they stay beneath the root.
+//!
+//! The order is what makes it safe: a file is opened first, and its kind, its real path and what it is
+//! are asked of the open file. A check of the path alone could be answered by one file and the reading
+//! by another.
+//!
+//! Secrets are known by device and inode as well as by name, so that a hard link or another name does
+//! not help.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -24,6 +34,7 @@ impl SecretFiles {
         Self(known.map(|it| (it.dev(), it.ino())).collect())
     }
 
+    /// By device and inode of the open file.
     fn hold(&self, file: &File) -> io::Result<bool> {
         let about = file.metadata()?;
         Ok(self.0.contains(&(about.dev(), about.ino())))
@@ -36,10 +47,13 @@ const SECRET_NAMES: [&str; 3] = [".env", ".ai-agent.env", "ai-agent.env"];
 /// A file that was opened, and where it really lies.
 pub(crate) struct OpenFile {
     file: File,
+    /// As the system knows the open file, without links.
     pub(crate) real: PathBuf,
 }
 
 /// Opens a regular file beneath a directory. `path` is relative to it, or absolute and beneath it.
+///
+/// The error of a path that leads out is known by `leads_out`.
 pub(crate) fn open(root: &Path, path: &Path) -> io::Result<OpenFile> {
     let held = Root::open(root).map_err(io_error)?;
     let real = real_path(held.as_fd().as_raw_fd());
@@ -75,7 +89,9 @@ fn io_error(error: OpenError) -> io::Error {
             "it is a symbolic link; what is found counts only as a file itself, so put the file here or name it \
              with --config",
         ),
-        other => io::Error::other(other),
+        other @ (OpenError::TooLarge { .. } | OpenError::TooManyEntries { .. }) => {
+            io::Error::other(other)
+        }
     }
 }
 
@@ -90,6 +106,8 @@ pub(crate) fn open_anywhere(path: &Path) -> io::Result<OpenFile> {
 }
 
 /// Opens a file that must not be a link itself.
+///
+/// The directories above it may be links; only the last name may not.
 pub(crate) fn open_no_link(path: &Path) -> io::Result<OpenFile> {
     let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
     let dir = path.parent().filter(|dir| *dir != Path::new(""));
@@ -100,6 +118,8 @@ pub(crate) fn open_no_link(path: &Path) -> io::Result<OpenFile> {
     looked_at(file, path)
 }
 
+/// Where the system does not say where the file lies, its name is resolved again, which is only for
+/// messages and comparisons.
 fn looked_at(file: File, named: &Path) -> io::Result<OpenFile> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no regular file"));

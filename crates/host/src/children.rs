@@ -1,5 +1,15 @@
 //! Agents that other agents call: a run of its own under an id that follows from the call, so that a call
 //! that is made again after a crash finds the run of the first time.
+//!
+//! A called agent works in the directory of its caller, within what the caller has left of its time,
+//! tokens and money, and under the caller's policy besides its own. Neither can be widened by the
+//! agent's file.
+//!
+//! What a child costs is told to its caller with its answer and counts against the caller's budget. A
+//! child that waits for a person makes its caller wait, up to the first.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,6 +33,7 @@ use crate::review::{PendingReview, called_by};
 /// Loads agents from a place and hands down what their callers leave of their budgets.
 pub struct WorkplaceChildren {
     workplace: Workplace,
+    /// Asked at every call, so that a long run's children know the day.
     moment: Arc<dyn Fn() -> Moment + Send + Sync>,
 }
 
@@ -42,6 +53,9 @@ impl WorkplaceChildren {
     }
 
     /// The place in which what was said for all agents holds.
+    ///
+    /// What the log hands down counts more than what this process was started with: the run may have
+    /// been taken up without its flags.
     fn workplace_of(&self, caller: &Run) -> Workplace {
         let agent = caller.config().agent.as_ref();
         let handed = agent.and_then(|agent| agent.handed_down.as_deref());
@@ -52,6 +66,8 @@ impl WorkplaceChildren {
     }
 
     /// What the command line told the first agent, and the caller's models, for those that say nothing.
+    ///
+    /// A script is named by its path, since its target has no model of its own.
     fn inherited(workplace: &Workplace, caller: &Run) -> BTreeMap<String, Given> {
         let mut inherited = workplace.options_for_all();
         let names = caller
@@ -130,6 +146,8 @@ impl Host {
     }
 
     /// Ends a run and the agents that it has called, from the lowest up: none of them goes on by itself.
+    ///
+    /// The caller last: until then it is what shows that its children belong to it.
     pub async fn cancel_tree(&self, id: &RunId, reason: &str) -> Result<(), HostError> {
         let run = self.load(id).await?;
         for child in called_by(&run) {
@@ -143,6 +161,8 @@ impl Host {
 
 impl Host {
     /// Runs an agent as the call of another one. `None` where it waits for a person: its caller waits with it.
+    ///
+    /// What goes wrong with the child is the output of a failed call, and the caller's model reads it.
     pub(crate) async fn call_agent(
         &self,
         caller: &Run,
@@ -165,6 +185,9 @@ impl Host {
         Some(output)
     }
 
+    /// The id follows from the call, so that after a crash the same call finds the run that it began.
+    /// Arguments that held a secret are not in the log: such a call can be taken up and not begun
+    /// again.
     async fn run_child(
         &self,
         caller: &Run,
@@ -196,6 +219,9 @@ impl Host {
 }
 
 /// What a run came to; `None` where it waits and has not ended.
+///
+/// The text of the report, or its JSON where it has some. An agent that read something untrusted marks
+/// its caller.
 fn answer(run: &Run) -> Option<ToolOutput> {
     let spend = run.spend();
     let termination = run.termination()?;
@@ -205,7 +231,14 @@ fn answer(run: &Run) -> Option<ToolOutput> {
             let text = json.map_or_else(|| termination.reason().to_string(), |it| it.to_string());
             (Outcome::Ok, text)
         }
-        kind => {
+        kind @ (TerminationKind::Blocked
+        | TerminationKind::TurnsExhausted
+        | TerminationKind::NoProgress
+        | TerminationKind::Cancelled
+        | TerminationKind::Fatal
+        | TerminationKind::BudgetExhausted
+        | TerminationKind::TimedOut
+        | TerminationKind::Denied) => {
             let (kind, reason) = (kind.as_str(), termination.reason());
             let text = format!("(tool failed: agent ended as {kind}: {reason})");
             (Outcome::Failed, text)

@@ -2,6 +2,13 @@
 //!
 //! Variables are put in when an entry is asked for, not before: a provider that nothing uses may name a
 //! key that is not set. Files and the environment come in through [`ConfigDirs`] and [`Environment`].
+//!
+//! Which layers there are follows from the places; which of them count, and how far, from who answers
+//! for them and from what a person trusts. Only after that are they merged, so that nothing of an
+//! untrusted file is ever looked up by accident.
+//!
+//! Wherever two layers meet, the rule is that what is found may tighten and not loosen. A change here
+//! must keep that: `layering` and `sift` are the only places that compare layers of different origin.
 
 mod accepts;
 mod capabilities;
@@ -33,7 +40,6 @@ mod rest;
 mod shape;
 mod sift;
 mod tree;
-pub(crate) mod value_text;
 mod wants;
 
 use std::collections::BTreeMap;
@@ -77,10 +83,13 @@ pub struct Config {
     /// What the person answers for, alone.
     own: ConfigNode,
     /// Approvals of layers that nobody trusts.
+    ///
+    /// They hold beside all others, so that they can only make stricter.
     rules: Vec<Given>,
     /// What does not count of a layer, by its place.
     left_out: Vec<(usize, Vec<KeyPath>)>,
     environment: Environment,
+    /// The value of `MCP_ROOT` where nobody sets it.
     cwd: PathBuf,
     warnings: Vec<Warning>,
     /// The places of values of a wrong type, which only a check goes on with: they have been told of.
@@ -90,8 +99,11 @@ pub struct Config {
 /// A layer as a person is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerShown {
+    /// The file as it was named or found.
     pub file: PathBuf,
+    /// Who answers for it.
     pub origin: Origin,
+    /// Whether all of it counts, or what tightens.
     pub held: TrustExtent,
     /// What does not count of it: it would allow more than is trusted, or than the person's own files allow.
     pub left_out: Vec<KeyPath>,
@@ -160,6 +172,8 @@ impl Config {
         Ok((layers[0].contents.clone(), wants))
     }
 
+    /// Reading, resolving, merging, in this order; the first stage that fails says everything that is
+    /// wrong in it.
     fn load_layers(
         files: &[LayerFiles],
         cwd: PathBuf,
@@ -181,11 +195,8 @@ impl Config {
         trust: &Trust,
     ) -> (Self, Vec<ConfigError>) {
         let (mut layers, warnings, mut problems) = Self::read_all(&places.layers(), &environment);
-        let misshapen = problems.iter().filter_map(|problem| match problem {
-            ConfigError::WrongValue { key_path, .. } => Some(key_path.clone()),
-            _ => None,
-        });
-        let misshapen: Vec<KeyPath> = misshapen.collect();
+        let misshapen = problems.iter().filter_map(ConfigError::misshapen);
+        let misshapen: Vec<KeyPath> = misshapen.cloned().collect();
         let cwd = places.cwd.clone();
         let resolved = layering::resolve(&mut layers, &environment, &cwd, trust);
         let resolved = resolved.unwrap_or_else(|why| {
@@ -200,6 +211,8 @@ impl Config {
         (config, problems)
     }
 
+    /// What the person answers for is merged a second time by itself: it is the bound for everybody
+    /// else's files.
     fn merged(
         layers: Vec<Layer>,
         resolved: Layered,
@@ -233,6 +246,8 @@ impl Config {
         Ok((layers, warnings))
     }
 
+    /// The variables of env files are learnt as secrets before any value is shown, also those of layers
+    /// that will not count.
     fn read_all(
         files: &[LayerFiles],
         environment: &Environment,
@@ -295,6 +310,8 @@ impl Config {
         self.given(&self.tree)
     }
 
+    /// The first path of a row that has a value counts; one that was told to be misshapen is passed
+    /// over.
     fn given(&self, tree: &ConfigNode) -> Result<BTreeMap<String, Given>, Problems> {
         let mut given = BTreeMap::new();
         let mut problems = Vec::new();
@@ -330,7 +347,7 @@ impl Config {
                 .filter(|(_, child)| !child.is_null())
                 .map(|(name, _)| name.as_str())
                 .collect(),
-            _ => Vec::new(),
+            Some(ConfigNode::Leaf { .. }) | None => Vec::new(),
         }
     }
 
@@ -376,6 +393,7 @@ impl Config {
         Self::lookup(own, &self.environment, &self.cwd, name)
     }
 
+    /// Also for layers that are not merged yet, with their own variables alone.
     fn lookup(
         own: &Environment,
         environment: &Environment,

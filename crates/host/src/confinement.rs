@@ -1,4 +1,8 @@
 //! What holds for the commands and servers of all runs that this process drives.
+//!
+//! A run says what is demanded of its sandbox; this process adds what only it knows: where its store
+//! lies, where runs are kept, which files hold secrets, and where homes are. A server's level is never
+//! wider than that of its run; whether it reaches the network is for its own entry to say.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,6 +18,7 @@ const SECRETS_FILE: &str = ".ai-agent.env";
 /// How sandboxes are built here. Without a launcher there are none.
 #[derive(Clone, Default)]
 pub struct Confinement {
+    /// The program that enters a sandbox before it becomes the command.
     pub launcher: Launcher,
     /// What no command may see: the store.
     pub hidden_paths: Vec<PathBuf>,
@@ -52,6 +57,8 @@ impl Confinement {
     }
 
     /// The sandbox for a server that a run starts.
+    ///
+    /// What is kept is noted first, so that the sandbox which is built here protects it already.
     pub(crate) fn of_server(
         &self,
         run: &RunConfig,
@@ -98,6 +105,8 @@ impl Confinement {
         self.kept().extend(paths.flatten().map(PathBuf::from));
     }
 
+    /// Shared by all copies of this, so that one run's files are protected from every other run's
+    /// commands.
     fn kept(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,6 +139,8 @@ impl Confinement {
 }
 
 /// The configuration files of a run, and the secrets beside them.
+///
+/// Of the agent and of its targets: commands must read neither.
 fn secret_files(run: &RunConfig) -> Vec<PathBuf> {
     let of_agent = run.agent.iter().flat_map(|agent| &agent.config_files);
     let of_targets = run.targets.iter().flat_map(|target| &target.secrets_in);

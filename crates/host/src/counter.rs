@@ -1,8 +1,13 @@
 //! Counts tokens where a model's vocabulary is known; else the kernel estimates.
+//!
+//! The largest count of all vocabularies is taken, because the run may go on with any of its targets: a
+//! request must fit whichever is asked.
 
 use bonded_kernel::{Catalog, RunConfig, RunStarted, SeedTokens, Vocabulary};
 
 /// The vocabularies of a run's targets.
+///
+/// Empty where no window is known; nothing is counted then.
 #[derive(Clone)]
 pub(crate) struct Counter(Vec<Vocabulary>);
 
@@ -22,6 +27,8 @@ impl Counter {
     }
 
     /// What a run begins with.
+    ///
+    /// `None` where something cannot be counted; the kernel estimates all of it then.
     pub(crate) fn seed(&self, started: &RunStarted, catalog: &Catalog) -> Option<SeedTokens> {
         let message = |text: &str| Some(self.count(text)? + MESSAGE_TOKENS);
         Some(SeedTokens {

@@ -1,4 +1,7 @@
 //! A text of fields as people write it: JSON, or YAML of the same shape.
+//!
+//! It is for texts that people write or hand in, such as plans: bounded in size, with errors that name
+//! the line and the column.
 
 use serde_json::Value;
 
@@ -13,8 +16,11 @@ const COST_MAX: usize = 4 * DOCUMENT_BYTES_MAX;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {why}")]
 pub struct BadDocument {
+    /// Counted from 1.
     pub line: usize,
+    /// Counted from 1.
     pub column: usize,
+    /// Without the place, which stands before it.
     pub why: String,
 }
 
@@ -50,6 +56,9 @@ fn parse_yaml(text: &str) -> Result<Value, BadDocument> {
 }
 
 /// The line on which the value of a JSON pointer stands, or what holds it, where it is missing.
+///
+/// Both forms are read as YAML for it, since nearly all JSON is. `None` where the text cannot be read
+/// so.
 pub fn line_of(text: &str, pointer: &str) -> Option<usize> {
     let mut node = &yaml::parse_within(text, COST_MAX).ok()?;
     let mut line = node.line;
@@ -63,6 +72,7 @@ pub fn line_of(text: &str, pointer: &str) -> Option<usize> {
     Some(line)
 }
 
+/// A step of the pointer: an index of a list, or a key.
 fn child<'y>(node: &'y Yaml, name: &str) -> Option<(&'y Yaml, usize)> {
     match &node.kind {
         YamlKind::Scalar(_) => None,

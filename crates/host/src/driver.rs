@@ -1,4 +1,18 @@
 //! The driver: performs an effect, gives what came of it to the kernel, makes the step durable, goes on.
+//!
+//! The order is the guarantee: an effect is given out only once the step that asks for it is durable,
+//! so that a crash at any point leaves a log from which the next process knows what was begun. Nothing
+//! is performed that the log does not say.
+//!
+//! While an effect is performed four things may end the waiting: the effect, a stop from outside,
+//! another writer in the log, and the deadline. Each becomes an input to the kernel, or makes the
+//! driver let go; the driver decides nothing itself.
+//!
+//! A driver never fights for a run. If the log has gone on without it, it takes what the log says: an
+//! end is an end, and anything else means that another process drives.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod goal_texts;
 mod memory;
@@ -29,14 +43,18 @@ const LAST_MOMENT_MS: u64 = 2_000;
 
 /// How often a step that was not committed is offered to the store again.
 const APPEND_TRIES: u32 = 4;
+/// Doubled with each try.
 const APPEND_PAUSE_MS: u64 = 50;
 
+/// Most effects that are quick are over by then, and need no look at the log.
 const LOOK_AFTER_MS: u64 = 100;
 
 /// A reply up to this length is read and checked in no time.
 const SHORT_REPLY_BYTES: usize = 64 * 1024;
 
 /// Drives one run to its end, or until it waits for a person.
+///
+/// It owns the run while it drives; what it shares with other runs is in the host.
 pub(crate) struct Driver<'a> {
     pub(crate) host: &'a Host,
     pub(crate) run: Run,
@@ -61,6 +79,7 @@ enum Woken {
     Interrupted,
 }
 
+/// The word of whoever holds the token: a person, or the run that calls this one.
 fn cancelled() -> Woken {
     Woken::Input(Input::Cancel {
         reason: "cancelled by the user".into(),
@@ -68,18 +87,20 @@ fn cancelled() -> Woken {
 }
 
 /// Whether a step has a reply to check that is long, or schemas that are not at a glance quick to check with.
+///
+/// Long work would hold up every other run on the same thread.
 fn takes_long(run: &Run, input: &Input) -> bool {
-    match input {
-        Input::Reply { reply, .. } => {
-            let of_calls = reply.calls.iter().map(|call| call.arguments.len());
-            let bytes = of_calls.sum::<usize>() + reply.text.len();
-            bytes > SHORT_REPLY_BYTES || !run.has_plain_schemas()
-        }
-        _ => false,
-    }
+    let (Input::Reply { reply, .. } | Input::SecretReply { reply, .. }) = input else {
+        return false;
+    };
+    let of_calls = reply.calls.iter().map(|call| call.arguments.len());
+    let bytes = of_calls.sum::<usize>() + reply.text.len();
+    bytes > SHORT_REPLY_BYTES || !run.has_plain_schemas()
 }
 
 impl<'a> Driver<'a> {
+    /// Memory is kept before the effect is looked at, because writing it may bring another input and so
+    /// another effect.
     pub(crate) async fn drive(mut self, first: Step) -> Result<Run, HostError> {
         let mut effect = self.commit(first).await?;
         let mut wave = None;
@@ -88,7 +109,7 @@ impl<'a> Driver<'a> {
             match effect {
                 Effect::Stop(_) => return Ok(self.run),
                 Effect::Review(_) => return self.let_go().await,
-                _ => {}
+                Effect::Ask { .. } | Effect::Wait { .. } | Effect::Invoke(_) => {}
             }
             wave = self.with_calls(&effect, wave);
             let woken = self.await_effect(&effect, wave.as_mut()).await;
@@ -122,6 +143,9 @@ impl<'a> Driver<'a> {
     }
 
     /// Whoever takes the run up next may be another process.
+    ///
+    /// The claim is released, so that the next process need not find out that this one is gone. A run
+    /// that waits for a person is no error; one that was interrupted is told as such.
     async fn let_go(self) -> Result<Run, HostError> {
         self.host.store.release(self.run.id()).await?;
         let waits = self.run.waiting_call().is_some();
@@ -220,6 +244,8 @@ impl<'a> Driver<'a> {
     }
 
     /// `None` where nothing can come of it before a person has spoken.
+    ///
+    /// A stop is answered as if the run had woken; the loop ends before it gets here.
     async fn perform(&self, effect: &Effect, wave: Option<&mut Wave<'_>>) -> Option<Input> {
         Some(match effect {
             Effect::Ask { turn, attempt } => self.ask(*turn, *attempt).await,
@@ -237,6 +263,7 @@ impl<'a> Driver<'a> {
         })
     }
 
+    /// Nobody is told of a wait that is over already.
     fn tell_wait(&self, until: Millis) {
         let wait_ms = until.0.saturating_sub(self.now().0);
         if let Some(sink) = self.host.live.as_ref().filter(|_| wait_ms > 0) {
@@ -250,6 +277,8 @@ impl<'a> Driver<'a> {
         self.host.secrets.mask_of(self.run.config())
     }
 
+    /// What comes back is masked before it enters the kernel, and so the log. A reply with a secret is
+    /// handed over with its mask, because its calls are executed as they were meant.
     async fn ask(&self, turn: u32, attempt: u32) -> Input {
         let Some(mut request) = kernel::request(&self.run) else {
             return Input::Woke;
@@ -303,6 +332,7 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// What a call needs, borrowed from the driver.
     fn caller<'c>(&'c self, run: &'c Run) -> CallExecutor<'c> {
         CallExecutor {
             host: self.host,
@@ -359,6 +389,7 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// A run that has no log yet stands before its first entry.
     async fn head(&self) -> Result<kernel::Head, HostError> {
         let head = self.host.store.head(self.run.id()).await?;
         Ok(head.unwrap_or(kernel::Head::EMPTY))
@@ -370,13 +401,16 @@ impl<'a> Driver<'a> {
         self.run = self.host.load(self.run.id()).await?;
         match kernel::next(&self.run) {
             Effect::Stop(termination) => Ok(Effect::Stop(termination)),
-            _ => Err(HostError::TakenOver {
-                run: self.run.id().clone(),
-            }),
+            Effect::Ask { .. } | Effect::Wait { .. } | Effect::Invoke(_) | Effect::Review(_) => {
+                Err(HostError::TakenOver {
+                    run: self.run.id().clone(),
+                })
+            }
         }
     }
 }
 
+/// The kernel refuses to give out an effect whose step the store has not confirmed.
 fn release(step: Step, durable: kernel::Head) -> Result<Effect, HostError> {
     step.release(durable)
         .map_err(|source| HostError::NotDurable { source })
@@ -390,10 +424,49 @@ fn is_lasting(error: &StoreError) -> bool {
     )
 }
 
+/// The text of a panic, which is nearly always one of two types.
 pub fn panic_message(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use bonded_kernel::{Catalog, Reply, RunConfig, RunId, RunStarted, Target};
+
+    use super::*;
+
+    #[test]
+    fn a_long_reply_is_long_work_whether_or_not_it_holds_a_secret() {
+        let target = Target::new("p", "http://127.0.0.1:9", "m");
+        let config = RunConfig::new("/tmp", vec![target]);
+        let catalog = Catalog::new([]).expect("no tool is as good as any");
+        let started = RunStarted::new("goal".into(), "".into(), config, catalog);
+        let id = RunId::new("r").expect("it is an id");
+        let (run, _) = kernel::start(id, Millis(1), started);
+        for (bytes, expected) in [(10, false), (SHORT_REPLY_BYTES + 1, true)] {
+            let reply = Box::new(Reply {
+                text: "x".repeat(bytes),
+                ..Reply::default()
+            });
+            let (turn, attempt) = (1, 1);
+            let plain = Input::Reply {
+                turn,
+                attempt,
+                reply: reply.clone(),
+            };
+            let secret = Input::SecretReply {
+                turn,
+                attempt,
+                reply,
+                mask: Arc::new(Mask::new([("hunter22", "key")])),
+            };
+            for input in [plain, secret] {
+                assert_eq!(takes_long(&run, &input), expected, "{bytes} bytes");
+            }
+        }
+    }
 }

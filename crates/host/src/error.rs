@@ -1,4 +1,7 @@
 //! What can go wrong around a run. What goes wrong inside one is an event.
+//!
+//! A run that has begun tells of its failures in its log. These are the ones that leave no entry, or
+//! that keep a run from being driven here and now.
 
 use bonded_kernel::{BadCatalog, BadLog, NotDurable, RunId};
 use bonded_state::StoreError;
@@ -6,38 +9,55 @@ use bonded_tools::sandbox::SandboxError;
 
 use crate::agent_error::AgentError;
 
+/// Why a run could not be begun, loaded or driven on.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
+    /// The store failed; what was committed before is safe.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The entries do not follow from each other: damaged, or of another program.
     #[error("the log of run {run} cannot be used: {source}")]
     BadLog { run: RunId, source: BadLog },
+    /// Another process writes to the log; this one has let go.
     #[error("run {run} was taken over by another process")]
     TakenOver { run: RunId },
+    /// The id names a run that was asked something else.
     #[error("run {run} exists already with another goal; choose another id")]
     OtherGoal { run: RunId },
+    /// A new run was to have the id of one that exists.
     #[error("run {run} exists already; choose another id")]
     IdTaken { run: RunId },
+    /// A fork was asked for at a turn that the run does not have.
     #[error("run {run} has no turn {turn}; it has {turns}")]
     NoSuchTurn { run: RunId, turn: u32, turns: u32 },
+    /// The run works on an item of a plan, and is gone on with by that plan alone.
     #[error(
         "run {run} is for an item of plan {plan}, and goes on with it: bonded work --resume {plan}"
     )]
     OfPlan { run: RunId, plan: String },
+    /// What was kept outside the store knows more of the run than its log: to go on would do things
+    /// again.
     #[error("run {run} is not gone on with: {why}; restore the store from a backup")]
     Cut { run: RunId, why: String },
+    /// The process is about to end. Nothing is lost, and the run can be resumed.
     #[error("run {run} was interrupted: bonded resume {run}")]
     Interrupted { run: RunId },
+    /// The working directory is missing or cannot be opened.
     #[error("the working directory {dir} cannot be used: {why}")]
     Workdir { dir: String, why: String },
+    /// Two tools have one name, or the name or the schema of one cannot be used.
     #[error("the tools cannot be offered: {source}")]
     Catalog { source: BadCatalog },
+    /// The sandbox that is demanded cannot be built on this machine.
     #[error(transparent)]
     Sandbox { source: SandboxError },
+    /// The agent cannot be run, or its tools could not be opened. Boxed, because it is large.
     #[error(transparent)]
     Agent(Box<AgentError>),
+    /// A mistake in this program, caught before it did harm.
     #[error("an effect was about to be performed before its step was durable: {source}")]
     NotDurable { source: NotDurable },
+    /// A panic, and the log could not be told of it; the run can be resumed.
     #[error("run {run} could not be recorded as ended after a panic: {message}")]
     Panicked { run: RunId, message: String },
 }

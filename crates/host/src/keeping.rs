@@ -1,5 +1,12 @@
 //! What is kept of runs outside the store: a line in the ledger for each account as it is settled, and a
 //! snapshot of each run that has ended. Both are read from the log, never from whoever drives the run.
+//!
+//! The store is the truth, so a ledger or snapshot that fails is told and stops no run that has begun.
+//! The ledger is written while the run works, so that a crash loses as little as possible; what it
+//! lacks can be added later from the log.
+//!
+//! They lie where a person wants them, which may be where an agent works. They are therefore opened
+//! before the agent begins, held open, and kept out of the reach of its commands.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::accounting::{Booked, Books};
 use crate::config::options::Options;
 use crate::{CancellationToken, HostError, load_run};
-use bonded_kernel::{Kept, RunId};
+use bonded_kernel::{RunFiles, RunId};
 use bonded_state::{Store, StoreError};
 use tokio::task::JoinHandle;
 
@@ -23,6 +30,7 @@ use snapshot::Snapshots;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the ledger {}: {error}", .path.display())]
 pub struct LedgerError {
+    /// The ledger as the run names it.
     pub path: PathBuf,
     error: std::io::Error,
 }
@@ -30,6 +38,7 @@ pub struct LedgerError {
 /// Keeps the runs of a process.
 pub struct Keeper {
     store: Arc<dyn Store>,
+    /// One for each file, so that all runs of the process share its lock and what was read of it.
     ledgers: Mutex<BTreeMap<PathBuf, Arc<Ledger>>>,
     snapshots: Mutex<BTreeMap<PathBuf, Snapshots>>,
 }
@@ -56,6 +65,7 @@ impl std::fmt::Debug for Following {
 }
 
 impl Keeper {
+    /// Nothing is opened before a run needs it.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
@@ -65,18 +75,18 @@ impl Keeper {
     }
 
     /// Whether runs can be kept so, before they cost anything.
-    pub fn check(&self, kept: Option<&Kept>) -> Result<(), LedgerError> {
+    pub fn check(&self, kept: Option<&RunFiles>) -> Result<(), LedgerError> {
         let ledger = kept.and_then(|kept| kept.ledger.as_deref());
         ledger.map_or(Ok(()), |path| self.ledger(Path::new(path)).map(drop))
     }
 
     /// Refuses a run whose log does not hold what was kept of it.
-    pub async fn refuse_cut(&self, run: &RunId, kept: Option<&Kept>) -> Result<(), HostError> {
+    pub async fn refuse_cut(&self, run: &RunId, kept: Option<&RunFiles>) -> Result<(), HostError> {
         claims::refuse_cut(&*self.store, run, kept).await
     }
 
     /// Begins to keep a run, which need not have begun.
-    pub fn follow(&self, run: &RunId, kept: Option<&Kept>) -> Result<Following, LedgerError> {
+    pub fn follow(&self, run: &RunId, kept: Option<&RunFiles>) -> Result<Following, LedgerError> {
         let ledger = kept.and_then(|kept| kept.ledger.as_deref());
         let stop = CancellationToken::new();
         let booking = match ledger {
@@ -101,7 +111,7 @@ impl Keeper {
     }
 
     /// The directory of snapshots, opened once: what a later agent puts in its place is not written to.
-    fn snapshots(&self, kept: Option<&Kept>) -> Option<Snapshots> {
+    fn snapshots(&self, kept: Option<&RunFiles>) -> Option<Snapshots> {
         let path = kept?.snapshots.as_deref().map(PathBuf::from)?;
         let mut all = self.snapshots.lock();
         let all = all.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut());
@@ -111,6 +121,7 @@ impl Keeper {
         Some(opened.clone())
     }
 
+    /// Opened under the lock, once.
     fn ledger(&self, path: &Path) -> Result<Arc<Ledger>, LedgerError> {
         let mut ledgers = self.ledgers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ledger) = ledgers.get(path) {
@@ -128,7 +139,10 @@ impl Keeper {
 }
 
 /// Where the log says that a run is kept, and where it works.
-pub async fn kept(store: &dyn Store, run: &RunId) -> Result<Option<(Kept, String)>, StoreError> {
+pub async fn kept(
+    store: &dyn Store,
+    run: &RunId,
+) -> Result<Option<(RunFiles, String)>, StoreError> {
     let entries = store.load_part(run, 0, 1).await?;
     Ok(entries.into_iter().next().and_then(|entry| {
         let config = &entry.event.started()?.config;
@@ -138,23 +152,23 @@ pub async fn kept(store: &dyn Store, run: &RunId) -> Result<Option<(Kept, String
 }
 
 /// Where options say that runs which work in `dir` are kept outside the store.
-pub fn kept_by(options: &Options, dir: &str) -> Option<Box<Kept>> {
+pub fn kept_by(options: &Options, dir: &str) -> Option<Box<RunFiles>> {
     let path_of = |path: &Option<String>| path.as_ref().map(PathBuf::from);
     let kept = kept_at(
         &path_of(&options.billing_file),
         &path_of(&options.sessions_dir),
         dir,
     );
-    (kept != Kept::default()).then(|| Box::new(kept))
+    (kept != RunFiles::default()).then(|| Box::new(kept))
 }
 
 /// Where these paths lead now, before an agent works in `dir`.
-pub fn kept_at(ledger: &Option<PathBuf>, snapshots: &Option<PathBuf>, dir: &str) -> Kept {
+pub fn kept_at(ledger: &Option<PathBuf>, snapshots: &Option<PathBuf>, dir: &str) -> RunFiles {
     let real_path = |path: &Option<PathBuf>, real: fn(&Path, &Path) -> PathBuf| {
         let path = real(path.as_deref()?, Path::new(dir));
         Some(path.to_string_lossy().into_owned())
     };
-    Kept {
+    RunFiles {
         ledger: real_path(ledger, crate::private::real_file),
         snapshots: real_path(snapshots, crate::private::real_dir),
     }
@@ -211,6 +225,7 @@ impl Booking {
         }
     }
 
+    /// Returns once the accounts are safe from a loss of power.
     async fn complete(mut self) -> Result<(), String> {
         self.catch_up().await?;
         let ledger = self.ledger.clone();
@@ -218,6 +233,8 @@ impl Booking {
         self.outcome(synced)
     }
 
+    /// Accounts that a fork has from another run are left out: they were paid for there. What could not
+    /// be written is kept for the next time.
     async fn catch_up(&mut self) -> Result<(), String> {
         let taken = self.books.take(&*self.store).await;
         let taken = taken.map_err(|error| error.to_string())?;

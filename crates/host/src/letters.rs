@@ -1,4 +1,8 @@
 //! Letters that do more than to be read: those that drive a terminal, and those that a reader does not see.
+//!
+//! Tools, models and files are strangers. What they wrote is shown on terminals and to people who
+//! decide on it, so that it must neither move the cursor, nor hide itself, nor look like something
+//! else.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -29,6 +33,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Control characters, marks of direction and the separators of lines that terminals disagree about.
 fn is_harmful(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
@@ -69,6 +74,8 @@ pub fn written_out(text: &str) -> String {
     shown
 }
 
+/// By the categories of Unicode and not by a list, so that letters which are added later are judged as
+/// well.
 fn is_seen(letter: char) -> bool {
     if letter == ' ' || letter.is_ascii_graphic() {
         return true;

@@ -2,6 +2,10 @@
 //!
 //! The host performs effects and makes steps durable. It decides nothing: no rule of the contract lives
 //! here. It does not print, does not exit, and knows neither the command line nor any server.
+//!
+//! `host` and `driving` begin runs, `driver` performs their effects, `agent` and `config` make goals of
+//! what people wrote, `trust` decides which files count, and `accounting`, `keeping` and `shapes` tell
+//! what came of it.
 
 pub mod accounting;
 pub mod agent;
@@ -16,6 +20,7 @@ mod confinement;
 mod counter;
 pub mod document;
 mod driver;
+mod driving;
 mod error;
 mod host;
 pub mod keeping;
@@ -36,18 +41,18 @@ pub mod shapes;
 pub mod trust;
 pub mod windows;
 pub mod witness;
+mod workdir_tools;
 pub mod yaml;
 
 pub use beneath::SecretFiles;
-pub use bonded_tools::QueueMeasure;
-pub use bonded_tools::sandbox;
+pub use bonded_tools::{QueueMeasure, sandbox, sandbox_trial};
 pub use children::WorkplaceChildren;
 pub use clock::{Clock, SystemClock};
 pub use config::policy::policy;
 pub use confinement::Confinement;
 pub use driver::panic_message;
 pub use error::{HostError, with_causes};
-pub use host::{Children, Goal, Host, Toolset, WorkdirTools};
+pub use host::{Children, Goal, Host, Toolset};
 pub use live::{LivePiece, LiveSink, LiveWait};
 pub use load::load_run;
 pub use long_work::off_the_runtime;
@@ -61,3 +66,4 @@ pub use result::{RunResult, Status};
 pub use review::{PendingReview, Reviewed};
 pub use secrets::Secrets;
 pub use tokio_util::sync::CancellationToken;
+pub use workdir_tools::WorkdirTools;

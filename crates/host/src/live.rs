@@ -1,4 +1,7 @@
 //! What models are saying just now: beside the log, never in it.
+//!
+//! It is for people who watch. It may be lost, repeated or contradicted by the log, and a run comes out
+//! the same whether anybody listens or not.
 
 use std::sync::Arc;
 
@@ -22,16 +25,22 @@ pub trait LiveSink: Send + Sync {
 /// How long a run waits before it asks again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveWait<'a> {
+    /// The run that waits.
     pub run: &'a RunId,
+    /// In milliseconds, from now on.
     pub wait_ms: u64,
 }
 
 /// A piece of what a model says, which is never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LivePiece<'a> {
+    /// The run whose model speaks.
     pub run: &'a RunId,
+    /// The turn that is under way.
     pub turn: u32,
+    /// A new attempt begins the reply again: what an earlier one said counts for nothing.
     pub attempt: u32,
+    /// Without secrets.
     pub text: &'a str,
 }
 
@@ -42,6 +51,7 @@ pub(crate) struct LiveReply {
     run: RunId,
     turn: u32,
     attempt: u32,
+    /// Lets the text of the report through; `None` where nothing is written as a tag.
     filter: Option<StreamFilter>,
     mask: Arc<Mask>,
     /// What is held back, because it may be the beginning of a secret.
@@ -69,6 +79,8 @@ impl LiveReply {
         })
     }
 
+    /// What may be the beginning of a secret waits for what follows, so that a secret which comes in
+    /// pieces is hidden too.
     fn say(&mut self, piece: &str) {
         self.held.push_str(piece);
         let mut text = self.mask.owned(std::mem::take(&mut self.held));

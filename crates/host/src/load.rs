@@ -1,4 +1,7 @@
 //! A run from its log, in parts: a long log is never in memory as a whole.
+//!
+//! Each part is checked as it is replayed: a log that does not follow from itself is refused, wherever
+//! the damage is.
 
 use bonded_kernel::{BadLog, Run, RunId, replay, replay_on};
 use bonded_state::Store;

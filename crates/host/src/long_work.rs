@@ -1,4 +1,6 @@
 //! Work that takes a while and waits for nothing.
+//!
+//! A runtime with a single thread has nobody to hand its tasks to; the work is simply done there.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 

@@ -1,4 +1,7 @@
 //! Many runs in one process.
+//!
+//! Each run is a task of its own, so that one that panics takes no other with it. Results come as they
+//! are ready and not in the order of the goals.
 
 use std::sync::Arc;
 
@@ -13,12 +16,16 @@ use crate::host::{Goal, Host};
 /// One of many: a goal under an id.
 #[derive(Clone, Debug)]
 pub struct Many {
+    /// Chosen by the caller; the same list must give the same ids to be gone on with.
     pub id: RunId,
+    /// What it is to do.
     pub goal: Goal,
 }
 
 /// Drives the runs, at most `jobs` at a time, and gives each result as it comes. A goal whose id has a
 /// run already continues that one, so the same list can be given again after a crash.
+///
+/// Goals are drawn as places become free, so that a long list is never in memory as a whole.
 pub fn many(
     host: Arc<Host>,
     goals: impl Iterator<Item = Many>,

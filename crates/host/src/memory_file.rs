@@ -3,6 +3,12 @@
 //!
 //! Beside the file lies a note of what was written last and of what was about to be written, so that neither a crash
 //! nor a late look takes our own writing for a person's.
+//!
+//! The order of writing is: the note that says what will be written, the file, the note that says that
+//! it was. A crash between any two of them leaves a file that is one of the two known contents.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -53,6 +59,8 @@ impl MemoryFileError {
 }
 
 /// What is noted beside the file.
+///
+/// Both contents, so that either of them is known as our own.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Noted {
     /// The run whose memory it is.
@@ -63,6 +71,7 @@ struct Noted {
 }
 
 impl MemoryFile {
+    /// Nothing is read or made yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -142,7 +151,7 @@ impl MemoryFile {
         match self.look()? {
             Look::Edited { seen, .. } if taken == Some(seen) => {}
             Look::Missing | Look::Unchanged => {}
-            found => return Ok(found),
+            found @ (Look::Edited { .. } | Look::Broken { .. }) => return Ok(found),
         }
         let noted = self.noted()?.unwrap_or_default();
         let writing = value_of(memory);
@@ -159,6 +168,7 @@ impl MemoryFile {
         Ok(Look::Unchanged)
     }
 
+    /// `None` where there is no file; empty, and so broken, where it is too large.
     fn content(&self) -> Result<Option<Vec<u8>>, MemoryFileError> {
         let failed = |error| self.error("read", error);
         match fs::metadata(&self.path) {
@@ -175,6 +185,7 @@ impl MemoryFile {
         }
     }
 
+    /// A note that cannot be parsed counts as none: a file that is there is then taken for a person's.
     fn noted(&self) -> Result<Option<Noted>, MemoryFileError> {
         match fs::read(self.beside("kept")) {
             Ok(content) => Ok(serde_json::from_slice(&content).ok()),
@@ -189,6 +200,8 @@ impl MemoryFile {
     }
 
     /// Puts a content in the place of another one: whoever reads sees one of the two.
+    ///
+    /// Written beside and renamed, with the bytes on the disk before the name changes.
     fn replace(
         &self,
         path: &Path,
@@ -207,6 +220,7 @@ impl MemoryFile {
         fs::rename(&next, path).map_err(failed)
     }
 
+    /// The name of the file with a word behind it.
     fn beside(&self, end: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".");
@@ -236,6 +250,7 @@ fn value_of(memory: &Memory) -> Value {
     Value::Object(entries.into_iter().collect())
 }
 
+/// Always the same bytes for the same memory: what was written is recognised by them.
 fn rendered(memory: &Memory) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(&value_of(memory)).unwrap_or_default();
     text.push(b'\n');

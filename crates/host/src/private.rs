@@ -33,6 +33,7 @@ const APPEND: OFlags = OFlags::RDWR
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
+/// A name that nobody has: what is there is not written to.
 const NEW: OFlags = OFlags::WRONLY
     .union(OFlags::CREATE)
     .union(OFlags::EXCL)
@@ -41,6 +42,8 @@ const NEW: OFlags = OFlags::WRONLY
 
 /// The path of a directory without links, as far as it is there. Those in `work`, where an agent may have put them, stay
 /// in it: whoever opens it refuses them.
+///
+/// Links outside of where the agent works are the person's own and are followed now, once.
 pub(crate) fn real_dir(path: &Path, work: &Path) -> PathBuf {
     let work = work.canonicalize().unwrap_or_else(|_| work.to_owned());
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -77,6 +80,9 @@ pub(crate) struct HeldDir(OwnedFd);
 impl HeldDir {
     /// Opens a directory, and makes it and those above it where they are missing. One that is there stays as its owner
     /// wants it: it may hold more than what is ours.
+    ///
+    /// Each directory is opened from the one above, without links, so that nothing can be put in
+    /// between.
     pub(crate) fn make(path: &Path) -> io::Result<Self> {
         let mut dir = open("/", PASSAGE, Mode::empty())?;
         let mut at = PathBuf::from("/");
@@ -150,6 +156,7 @@ fn made(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     }
 }
 
+/// Names the part of the path that is in the way.
 fn on_the_way(errno: Errno, at: &Path) -> io::Error {
     let is_link = || at.symlink_metadata().is_ok_and(|it| it.is_symlink());
     let why = match errno {

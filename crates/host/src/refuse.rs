@@ -1,4 +1,6 @@
 //! Runs that could not begin: on record all the same.
+//!
+//! Whoever asked for the run finds it under its id with the reason, and no model was asked.
 
 use bonded_kernel::{self as kernel, Catalog, Head, Millis, Run, RunId, RunStarted};
 use bonded_state::Store;

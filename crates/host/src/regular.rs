@@ -43,6 +43,7 @@ pub fn text_of(reader: impl Read, bytes_max: u64) -> io::Result<String> {
     text(whole(reader, bytes_max)?)
 }
 
+/// One byte more than may be is asked for, to know whether there is more.
 fn whole(reader: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![];
     let mut limited = reader.take(bytes_max.saturating_add(1));
@@ -53,6 +54,7 @@ fn whole(reader: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
 }
 
+/// An error where the bytes are no UTF-8.
 fn text(bytes: Vec<u8>) -> io::Result<String> {
     let text = String::from_utf8(bytes);
     text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

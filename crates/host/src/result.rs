@@ -1,4 +1,7 @@
 //! What a run came to.
+//!
+//! A result is read from the run and adds nothing. Surfaces show it in their own words, and the words
+//! of a status are stable.
 
 use bonded_kernel::{GoalId, Run, RunId, Spend, TerminationKind};
 use bonded_state::Holder;
@@ -12,15 +15,20 @@ pub enum Status {
     Interrupted,
     /// A call of it waits for a person, or one of an agent that it called.
     AwaitingReview,
+    /// It ended with an answer.
     Succeeded,
+    /// It ended in any other way that has no status of its own.
     Failed,
+    /// Its time was over.
     TimedOut,
+    /// Somebody ended it.
     Cancelled,
     /// It went beyond what it may do, and was ended for that.
     Denied,
 }
 
 impl Status {
+    /// Whether it waits for a person cannot be known from these two; who needs it asks the log.
     pub fn of(ended: Option<TerminationKind>, holder: &Holder) -> Self {
         match ended {
             Some(TerminationKind::Done) => Self::Succeeded,
@@ -33,6 +41,7 @@ impl Status {
         }
     }
 
+    /// Part of the surface; these words stay.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -50,14 +59,21 @@ impl Status {
 /// The result of a run that has ended.
 #[derive(Clone, Debug)]
 pub struct RunResult {
+    /// The id of the run.
     pub run: RunId,
+    /// The id of its goal, which runs of the same goal have in common.
     pub goal: GoalId,
+    /// In the few words that people know.
     pub status: Status,
+    /// How it ended, exactly.
     pub termination: TerminationKind,
     /// For a run that succeeded its answer, else why it ended.
     pub reason: String,
+    /// The turns that it has begun.
     pub turns: u32,
+    /// With that of the agents that it called.
     pub spend: Spend,
+    /// Milliseconds in the time of its log.
     pub elapsed_ms: u64,
     /// What the model said last, where it ended without an answer; see [`Run::last_text`].
     pub last_text: Option<String>,
@@ -93,6 +109,7 @@ impl RunResult {
         })
     }
 
+    /// Whether it ended with an answer.
     pub fn is_success(&self) -> bool {
         self.status == Status::Succeeded
     }

@@ -1,4 +1,8 @@
 //! Calls that wait for a person: which one it is, and what the person says of it.
+//!
+//! A verdict is an entry of the log like any other, and names the digest of the call: what was shown to
+//! a person is what is approved, and nothing else. It is bound to no process; the run may be resumed
+//! anywhere.
 
 use bonded_kernel::{self as kernel, Effect, Input, Run, RunId, Verdict, WaitingCall};
 use bonded_state::StoreError;
@@ -13,18 +17,22 @@ use crate::load::load_run;
 pub struct PendingReview {
     /// The run whose call it is: the one that was asked for, or one below it.
     pub run: RunId,
+    /// What would be executed, why a person is asked, and the digest to answer with.
     pub call: WaitingCall,
 }
 
 /// What came of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reviewed {
+    /// It is in the log; the run goes on when it is resumed.
     Recorded,
     /// The call did not wait any more; nothing was recorded.
     TooLate,
 }
 
 /// The runs of the agents whose calls are under way.
+///
+/// Only calls that are under way: an agent that has answered is no part of it.
 pub(crate) fn called_by(run: &Run) -> Vec<RunId> {
     let Effect::Invoke(first) = kernel::next(run) else {
         return vec![];
@@ -60,6 +68,9 @@ impl PendingReview {
 impl Host {
     /// Records what a person says of a call that waits. It does not drive the run: see
     /// [`resume`](Self::resume).
+    ///
+    /// Tried again where somebody else wrote at the same moment. The person's words are masked before
+    /// they enter the log.
     pub async fn review(
         &self,
         waiting: &PendingReview,

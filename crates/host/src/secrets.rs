@@ -1,4 +1,11 @@
 //! The secrets that this process has come across. They grow as configurations are read.
+//!
+//! A secret is hidden wherever a run keeps or shows something, and is used as it is wherever something
+//! is executed. What is hidden is judged by how hard it is to guess: to hide a word that people write
+//! would tear logs apart, and would help nobody.
+//!
+//! What a server gave counts only for the runs that use that server. It could otherwise hide whatever
+//! it likes from everybody.
 
 mod strength;
 
@@ -6,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bonded_kernel::{Found, Mask, RunConfig};
+use bonded_kernel::{Mask, RunConfig, SecretReach};
 
 use strength::Strength;
 
@@ -26,7 +33,7 @@ type SecretServer = (Vec<String>, String);
 
 /// What must not be kept or shown.
 ///
-/// Only values that can be secrets are: see [`strength`]. To hide something changes nothing that is executed,
+/// Only values that can be secrets are: see `strength`. To hide something changes nothing that is executed,
 /// written or asked.
 #[derive(Default)]
 pub struct Secrets {
@@ -45,7 +52,8 @@ struct KnownSecrets {
     masks: BTreeMap<Vec<SecretServer>, Arc<Mask>>,
 }
 
-type Values = BTreeMap<String, (String, Found)>;
+/// By the value, so that each is kept once; the name is that under which it was met first.
+type Values = BTreeMap<String, (String, SecretReach)>;
 
 impl Secrets {
     /// Takes in a key, or anything else that somebody declared to be a secret.
@@ -94,7 +102,7 @@ impl Secrets {
         known.masks.clear();
         let server = (files.to_vec(), server.to_owned());
         let given = known.given.entry(server).or_default();
-        given.insert(value.to_owned(), (name.to_owned(), Found::Anywhere));
+        given.insert(value.to_owned(), (name.to_owned(), SecretReach::Anywhere));
     }
 
     /// The names of what is called a secret but cannot be hidden, because it is too easy to guess.
@@ -119,6 +127,7 @@ impl Secrets {
         known.mask(used)
     }
 
+    /// Held for moments only; nothing waits under it.
     fn lock(&self) -> MutexGuard<'_, KnownSecrets> {
         // A panic elsewhere cannot leave a map of finished values half written.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
@@ -134,23 +143,26 @@ impl KnownSecrets {
         }
     }
 
+    /// What is new makes every mask that was made before too old.
     fn insert(&mut self, name: &str, value: &str) {
         if !self.own.contains_key(value) {
             let found = match Strength::of(value).bits < ANYWHERE_BITS_MIN {
-                true => Found::AsToken,
-                false => Found::Anywhere,
+                true => SecretReach::AsToken,
+                false => SecretReach::Anywhere,
             };
             self.own.insert(value.to_owned(), (name.to_owned(), found));
             self.masks.clear();
         }
     }
 
+    /// A run uses a server of its own configuration files alone.
     fn used(&self, files: &[String], tools: &[String]) -> Vec<SecretServer> {
         let servers = self.given.keys();
         let is_used = |(of, name): &&SecretServer| of == files && tools.contains(name);
         servers.filter(is_used).cloned().collect()
     }
 
+    /// Kept by set of servers: most runs of a process have the same.
     fn mask(&mut self, servers: Vec<SecretServer>) -> Arc<Mask> {
         if let Some(mask) = self.masks.get(&servers) {
             return mask.clone();
@@ -170,6 +182,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
+/// By how names of variables and headers are usually built.
 fn says_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase().replace('-', "_");
     let ends = ["_KEY", "_TOKEN", "APIKEY", "_PASS", "_PWD", "_PAT"];
@@ -186,14 +199,18 @@ fn says_secret(name: &str) -> bool {
         || parts.iter().any(|part| upper.contains(part))
 }
 
+/// Long enough, and hard enough to guess.
 fn can_be_secret(value: &str) -> bool {
     value.chars().count() >= SECRET_CHARS_MIN && Strength::of(value).bits >= SECRET_BITS_MIN
 }
 
+/// Long enough, and plainly made by a machine.
 fn was_drawn(value: &str) -> bool {
     value.chars().count() >= SECRET_CHARS_MIN && Strength::of(value).drawn_bits >= DRAWN_BITS_MIN
 }
 
+/// Numbers, addresses without a password, and paths that do not look drawn are no secrets, whatever
+/// they are called.
 fn is_plain(value: &str) -> bool {
     let is_number = value.parse::<f64>().is_ok();
     let is_address = value.contains("://") && in_address(value).is_none();

@@ -2,6 +2,13 @@
 //!
 //! What is found counts whole only if a person trusts just this content; else only what tightens of it counts, or
 //! nothing starts. Nothing here is printed: a surface that has a person asks the question.
+//!
+//! The danger is a directory that somebody else filled: a cloned project whose files start servers,
+//! send keys elsewhere or loosen the sandbox. And it is the agent itself, which writes where it works;
+//! after `seal` nothing new is trusted by an answer, because the file may be the agent's.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod contents;
 mod question;
@@ -34,6 +41,7 @@ pub enum TrustAnswer {
     Trust,
     /// Go on with what tightens of it.
     Without,
+    /// Nothing starts.
     Stop,
 }
 
@@ -50,6 +58,7 @@ pub enum Stance {
     Never,
     /// It is only looked at: only what tightens counts, and nothing is started.
     Look,
+    /// A person is asked, once for each content.
     Ask(TrustAsker),
 }
 
@@ -68,14 +77,18 @@ impl fmt::Debug for Stance {
 /// The places whose files are the person's own.
 #[derive(Clone, Debug, Default)]
 pub struct OwnPlaces {
+    /// The person's files lie in `.ai-agent` there.
     pub home: Option<PathBuf>,
+    /// The machine's files lie in `ai-agent` there.
     pub etc: Option<PathBuf>,
+    /// Only the configuration beside the program counts of it.
     pub binary_dir: Option<PathBuf>,
 }
 
 /// Decides what counts of files that are not the person's own, and remembers it for a process: what was shown to a
 /// person is what counts, however the file changes meanwhile.
 pub struct Trust {
+    /// Files there are the person's own and are never asked about.
     pub own: OwnPlaces,
     record: Option<TrustRecord>,
     stance: Stance,
@@ -86,6 +99,7 @@ pub struct Trust {
 struct TrustState {
     /// Whether everything was read that a person may have been shown.
     sealed: bool,
+    /// What was decided, by the real path of each file; it goes into the logs of runs.
     held: BTreeMap<PathBuf, HeldFile>,
     /// The contents that count whole, wherever they lie: a copy of a tree has the same.
     whole: BTreeSet<String>,
@@ -169,6 +183,10 @@ impl Trust {
     }
 
     /// How much of a found file counts that wants more than to tighten.
+    ///
+    /// The order matters: a content that counts already, then the stance that never trusts, then the
+    /// record, then what was decided before, and a person last. A record that cannot be read is no
+    /// reason to ask: the answer could not be kept.
     pub(crate) fn decide(
         &self,
         contents: &Contents,
@@ -209,10 +227,13 @@ impl Trust {
                 TrustAnswer::Without => Ok(self.note(contents, TrustExtent::Tightening)),
                 TrustAnswer::Stop => Err(refused(None)),
             },
-            _ => Err(refused(trouble)),
+            Stance::Refuse | Stance::Once | Stance::Never | Stance::Look | Stance::Ask(_) => {
+                Err(refused(trouble))
+            }
         }
     }
 
+    /// Recorded first and noted afterwards: what could not be recorded is not trusted.
     fn keep(&self, contents: &Contents) -> Result<TrustExtent, TrustError> {
         let record = self.record.as_ref().ok_or(TrustError::NoHome)?;
         record.add(std::slice::from_ref(contents))?;
@@ -237,6 +258,7 @@ impl Trust {
         }
     }
 
+    /// A content that counts whole is remembered by its hash, one that does not by its file alone.
     fn note(&self, contents: &Contents, as_what: TrustExtent) -> TrustExtent {
         let hash = (as_what == TrustExtent::Whole).then(|| contents.identity());
         let mut state = self.state();
@@ -280,6 +302,7 @@ impl OwnPlaces {
     }
 }
 
+/// A path that is not there stays as it is.
 fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -1,4 +1,7 @@
 //! The windows of a run's targets, as the servers themselves say: asked once, before the run begins, and kept in its log.
+//!
+//! A server that does not answer leaves things as they are. What is learnt is frozen with the target,
+//! so that a run that is taken up again guards the same window.
 
 use bonded_kernel::{RunConfig, Target, WindowSource};
 use bonded_transport::{ROUTER, Transport, models, tells_window};

@@ -20,12 +20,14 @@ pub struct Claim {
     pub hash: Option<Hash>,
     /// Whether that was the end of the run.
     pub is_end: bool,
+    /// `None` where nothing was signed, as with a ledger of one's own.
     pub signer: Option<Signer>,
 }
 
 /// Who signed what says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signer {
+    /// Names the key, for a person to find it.
     pub key_id: String,
     /// Whether somebody vouches for the key: a signature by any other proves nothing but that it is one.
     pub is_known: bool,
@@ -41,6 +43,7 @@ impl Claim {
 /// A log that is whole in itself.
 #[derive(Debug)]
 pub struct Log {
+    /// The run that the log comes to.
     pub run: Run,
     hashes: Vec<Hash>,
 }
@@ -64,6 +67,8 @@ impl Log {
     }
 
     /// What is wrong with the log where a claim is true.
+    ///
+    /// The first one, in words for a person; `None` where the log agrees with the claim.
     pub fn contradiction(&self, claim: &Claim) -> Option<String> {
         let (source, entries) = (&claim.source, self.hashes.len() as u64);
         if let Some(had) = claim.entries.filter(|had| *had > entries) {
@@ -92,6 +97,7 @@ impl Log {
         }
     }
 
+    /// Counted from 0.
     fn is_at(&self, at: u64, hash: Hash) -> bool {
         let at = usize::try_from(at).ok();
         at.and_then(|at| self.hashes.get(at)) == Some(&hash)

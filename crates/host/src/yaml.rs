@@ -1,4 +1,8 @@
 //! YAML as a tree that knows its lines, bounded in depth and in size whatever the text says.
+//!
+//! It is for texts of strangers. Aliases can make a few lines into billions of nodes, so every node is
+//! paid for from a budget before it is made, and depth is bounded for whoever walks the tree. Keys are
+//! plain texts and unique; tags other than the one for texts are refused.
 
 use std::collections::BTreeMap;
 
@@ -12,37 +16,51 @@ const COST_MAX: usize = 16 * 1024 * 1024;
 /// What a node costs beside its text.
 const NODE_COST: usize = 64;
 
+/// A node of the tree, aliases resolved.
 #[derive(Clone, Debug)]
 pub struct Yaml {
     /// Counted from 1, inside the text that was parsed.
     pub line: usize,
+    /// What it is.
     pub kind: YamlKind,
 }
 
+/// The three kinds of nodes.
 #[derive(Clone, Debug)]
 pub enum YamlKind {
+    /// Null, a flag, a number or a text, never a list or an object.
     Scalar(Value),
+    /// In order.
     List(Vec<Yaml>),
+    /// In the order in which the keys are written.
     Map(Vec<YamlPair>),
 }
 
+/// A key with its value.
 #[derive(Clone, Debug)]
 pub struct YamlPair {
+    /// As it is written, without quotes.
     pub key: String,
+    /// The line of the key, counted from 1.
     pub line: usize,
+    /// Its line may be another one than the key's.
     pub value: Yaml,
 }
 
+/// Why a text cannot be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why} (column {column})")]
 pub struct BadYaml {
+    /// Counted from 1.
     pub line: usize,
     /// Counted from 1.
     pub column: usize,
+    /// In words for a person.
     pub why: String,
 }
 
 impl Yaml {
+    /// Lines are lost.
     pub fn to_json(&self) -> Value {
         match &self.kind {
             YamlKind::Scalar(value) => value.clone(),
@@ -57,6 +75,7 @@ impl Yaml {
         }
     }
 
+    /// The nodes directly below.
     fn children(&self) -> Vec<&Self> {
         match &self.kind {
             YamlKind::Scalar(_) => Vec::new(),
@@ -65,11 +84,13 @@ impl Yaml {
         }
     }
 
+    /// One for a scalar.
     fn height(&self) -> usize {
         let below = self.children().into_iter().map(Self::height).max();
         1 + below.unwrap_or(0)
     }
 
+    /// What a copy of it would cost.
     fn cost(&self) -> usize {
         let own = match &self.kind {
             YamlKind::Scalar(Value::String(text)) => text.len(),
@@ -132,6 +153,7 @@ impl<'t> Loader<'t> {
         }
     }
 
+    /// `depth` counts from 1. An anchored node is paid for twice, because it is kept for its aliases.
     fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Yaml, BadYaml> {
         if depth > DEPTH_MAX {
             return bad(span, &format!("nested deeper than {DEPTH_MAX} levels"));
@@ -216,6 +238,7 @@ impl<'t> Loader<'t> {
         })
     }
 
+    /// Never below nothing: what cannot be paid for is refused.
     fn pay(&mut self, cost: usize, span: Span) -> Result<(), BadYaml> {
         match self.cost_left.checked_sub(cost) {
             Some(left) => {
@@ -248,6 +271,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Resu
     }
 }
 
+/// What is no null, flag or number is a text.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -257,6 +281,8 @@ fn plain(text: &str) -> Value {
     }
 }
 
+/// Hexadecimal and octal as the core schema has them. Whole numbers stay whole as far as 64 bits hold
+/// them.
 fn number(text: &str) -> Option<Number> {
     let radix = |prefix: &str, radix: u32| {
         let digits = text

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What most services take at most.
 const TEMPERATURE_MAX: f64 = 2.0;
 /// What nobody knows is said as it was asked for; that there is no thought at all is a word that few models have.
-const USUAL_EFFORTS: [Effort; 6] = [
+const DEFAULT_EFFORTS: [Effort; 6] = [
     Effort::Minimal,
     Effort::Low,
     Effort::Medium,
@@ -24,21 +24,26 @@ pub struct Accepts {
     /// The highest temperature; none where it must not be said.
     #[serde(skip_serializing_if = "is_highest")]
     pub temperature_max: Option<f64>,
+    /// Whether `top_p` may be sent.
     #[serde(skip_serializing_if = "is_true")]
     pub top_p: bool,
+    /// Whether `top_k` may be sent.
     #[serde(skip_serializing_if = "is_true")]
     pub top_k: bool,
     /// Whether a temperature and a `top_p` may stand in one request. Where not, the temperature stands.
     #[serde(skip_serializing_if = "is_true")]
     pub temperature_with_top_p: bool,
+    /// Where a penalty for repetitions goes, if anywhere.
     #[serde(skip_serializing_if = "is_default")]
     pub penalty: PenaltyField,
+    /// Where the bound of a reply goes.
     #[serde(skip_serializing_if = "is_default")]
     pub output_limit: OutputLimitField,
+    /// In which form thoughts are asked for.
     #[serde(skip_serializing_if = "is_default")]
     pub thinking: ThinkingForm,
     /// The efforts that can be asked for, from the least to the most; empty where none can be named.
-    #[serde(skip_serializing_if = "are_usual")]
+    #[serde(skip_serializing_if = "are_default_efforts")]
     pub efforts: Vec<Effort>,
     /// Whether the model thinks where nobody asks it to, so that its thoughts can be asked for.
     #[serde(skip_serializing_if = "is_false")]
@@ -46,6 +51,7 @@ pub struct Accepts {
     /// Whether a call can be demanded.
     #[serde(skip_serializing_if = "is_true")]
     pub tool_choice_required: bool,
+    /// The role in which the system text is sent.
     #[serde(skip_serializing_if = "is_default")]
     pub system_role: SystemRole,
     /// Whether messages of one side must be one message.
@@ -54,22 +60,28 @@ pub struct Accepts {
     /// Whether a person may speak right after the answers of tools.
     #[serde(skip_serializing_if = "is_true")]
     pub user_after_tool: bool,
+    /// How plain thoughts go back to the service with the next request.
     #[serde(skip_serializing_if = "is_default")]
     pub thought_return: ThoughtReturn,
+    /// How signed thoughts go back to it.
     #[serde(skip_serializing_if = "is_default")]
     pub signed_thoughts: SignedThoughts,
     /// Whether a conversation with calls in it must name tools, even where none is offered any more.
     #[serde(skip_serializing_if = "is_false")]
     pub calls_need_tools: bool,
+    /// The form that ids of calls must have.
     #[serde(skip_serializing_if = "is_default")]
     pub call_ids: CallIds,
     /// Whether a stream can be asked to tell its usage.
     #[serde(skip_serializing_if = "is_true")]
     pub stream_usage: bool,
+    /// Whether `parallel_tool_calls` may be sent.
     #[serde(skip_serializing_if = "is_true")]
     pub parallel_tool_calls: bool,
+    /// Whether `prompt_cache_key` may be sent.
     #[serde(skip_serializing_if = "is_true")]
     pub prompt_cache_key: bool,
+    /// Whether `service_tier` may be sent.
     #[serde(skip_serializing_if = "is_true")]
     pub service_tier: bool,
     /// Fields of `custom` that were refused.
@@ -87,7 +99,7 @@ impl Default for Accepts {
             penalty: PenaltyField::default(),
             output_limit: OutputLimitField::default(),
             thinking: ThinkingForm::default(),
-            efforts: USUAL_EFFORTS.to_vec(),
+            efforts: DEFAULT_EFFORTS.to_vec(),
             thinks_unasked: false,
             tool_choice_required: true,
             system_role: SystemRole::default(),
@@ -142,16 +154,24 @@ impl Accepts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
+    /// No thoughts at all; few models have a word for it.
     None,
+    /// The least that is still thought: 1,024 tokens where a number is wanted.
     Minimal,
+    /// 2,048 tokens where a number is wanted.
     Low,
+    /// 8,192 tokens where a number is wanted.
     Medium,
+    /// 16,384 tokens where a number is wanted.
     High,
+    /// 32,768 tokens where a number is wanted.
     XHigh,
+    /// 65,536 tokens where a number is wanted.
     Max,
 }
 
 impl Effort {
+    /// From the least to the most.
     pub const ALL: [Self; 7] = [
         Self::None,
         Self::Minimal,
@@ -162,6 +182,7 @@ impl Effort {
         Self::Max,
     ];
 
+    /// The word that services and the log have for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -192,13 +213,20 @@ impl Effort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reasoning {
+    /// The model is asked not to think; the same as [`Effort::None`].
     Off,
+    /// See [`Effort::Minimal`]; each of these words stands for the effort of its name.
     Minimal,
+    /// See [`Effort::Low`].
     Low,
+    /// See [`Effort::Medium`].
     Medium,
+    /// See [`Effort::High`].
     High,
+    /// See [`Effort::XHigh`].
     #[serde(rename = "xhigh")]
     XHigh,
+    /// See [`Effort::Max`].
     Max,
     /// So many tokens of thought at most.
     Tokens(u32),
@@ -251,8 +279,10 @@ pub enum ThinkingForm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputLimitField {
+    /// `max_tokens`, which most servers take.
     #[default]
     MaxTokens,
+    /// `max_completion_tokens`, which models that think want instead.
     MaxCompletionTokens,
 }
 
@@ -260,9 +290,12 @@ pub enum OutputLimitField {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PenaltyField {
+    /// `repetition_penalty`, which most servers of open models take.
     #[default]
     RepetitionPenalty,
+    /// `repeat_penalty`, as llama.cpp and its relatives call it.
     RepeatPenalty,
+    /// There is no such field: a penalty is not sent.
     None,
 }
 
@@ -270,8 +303,10 @@ pub enum PenaltyField {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SystemRole {
+    /// `system`, the word that nearly all services know.
     #[default]
     System,
+    /// `developer`, where a service refuses `system` for its newer models.
     Developer,
 }
 
@@ -319,8 +354,8 @@ fn is_highest(value: &Option<f64>) -> bool {
     *value == Some(TEMPERATURE_MAX)
 }
 
-fn are_usual(efforts: &[Effort]) -> bool {
-    efforts == USUAL_EFFORTS
+fn are_default_efforts(efforts: &[Effort]) -> bool {
+    efforts == DEFAULT_EFFORTS
 }
 
 fn is_true(value: &bool) -> bool {

@@ -1,8 +1,14 @@
 //! The audit of a log: every recorded input goes through the kernel again, and every step is compared.
+//!
+//! A log holds only what happened, and not what came in. But each step begins with the record of its input, or with what the
+//! run did by itself: so the input is read back from the first entry of a step, given to the kernel once more, and what the
+//! kernel makes of it must be the entries that follow, word for word.
 
 use crate::decode::looped::RecordedReply;
 use crate::entry::Entry;
-use crate::event::{Answer, Call, Event, Outcome};
+use crate::event::{
+    Answer, AttemptFailed, Call, Event, InputRecord, Outcome, ReplyRecord, ToolFinished,
+};
 use crate::model::{Failure, FailureClass, Finish, Reply, ReplyCall};
 use crate::profile::is_own_code;
 use crate::run::{BadLog, Run, ToolOutput, replay};
@@ -12,8 +18,11 @@ use crate::termination::{Termination, TerminationKind};
 /// A log that this kernel would have written in the same words.
 #[derive(Clone, Debug)]
 pub struct Audit {
+    /// How many steps the log was made in, the first one included.
     pub steps: u64,
+    /// How many entries it has.
     pub entries: u64,
+    /// The run as the log leaves it.
     pub run: Run,
 }
 
@@ -24,6 +33,7 @@ pub struct Divergence {
     pub step: u64,
     /// The entry of the log, by sequence number.
     pub seq: u64,
+    /// The turn in which that entry stands.
     pub turn: u32,
     /// What the log says, as JSON; `None` where it ends.
     pub recorded: Option<String>,
@@ -34,13 +44,30 @@ pub struct Divergence {
 /// Why a log does not pass.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AuditFault {
+    /// It is no log of a run at all, so that nothing was compared.
     #[error("the entries are not the log of a run: {0}")]
     BadLog(#[from] BadLog),
+    /// This kernel would have written something else; the first difference is told.
     #[error("step {} differs", .0.step)]
     Diverged(Box<Divergence>),
 }
 
 /// Replays a log step by step.
+///
+/// ```
+/// # use bonded_kernel::{Catalog, Millis, RunConfig, RunId, RunStarted, Target, start};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = RunConfig::new("/tmp", vec![Target::new("local", "http://localhost:8080", "small")]);
+/// # let catalog = Catalog::of_run([], &config)?;
+/// # let started = RunStarted::new("What is 6 times 7?".into(), "".into(), config, catalog);
+/// use bonded_kernel::audit;
+///
+/// let (_, step) = start(RunId::new("run-1")?, Millis(0), started);
+/// let audit = audit(step.entries())?;
+/// assert_eq!((audit.steps, audit.entries), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 pub fn audit(entries: &[Entry]) -> Result<Audit, AuditFault> {
     replay(entries)?;
     let (mut run, mut at) = begin(entries)?;
@@ -80,30 +107,14 @@ fn begin(entries: &[Entry]) -> Result<(Run, usize), AuditFault> {
 /// The reply that an entry of a log holds, as the provider gave it.
 pub fn recorded_reply(log: &[Entry], at: usize) -> Option<Reply> {
     let rest = log.get(at..)?;
-    match &rest.first()?.event {
-        Event::DecisionMade(decision) => {
-            let calls = as_written(&decision.calls, rest);
-            Some(reply_of(&decision.answer, &calls))
-        }
-        Event::ReplyRejected { answer, calls, .. } => Some(reply_of(answer, calls)),
-        Event::ContextSummarised(made) => Some(reply_of(&made.answer, &[])),
-        Event::RunStarted(_)
-        | Event::RunResumed {}
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFailed(_)
-        | Event::TargetLearned { .. }
-        | Event::CallRepaired { .. }
-        | Event::ContextGuarded(_)
-        | Event::ContextCompacted(_)
-        | Event::TurnFailed { .. }
-        | Event::ToolInvoked { .. }
-        | Event::ToolFinished(_)
-        | Event::ProgressReported { .. }
-        | Event::ReviewAsked { .. }
-        | Event::CallReviewed(_)
-        | Event::CallSkipped { .. }
-        | Event::MemoryEdited(_)
-        | Event::RunEnded(_) => None,
+    let record = rest.first()?.event.reply()?;
+    Some(given_reply(record, rest))
+}
+
+fn given_reply(record: ReplyRecord<'_>, rest: &[Entry]) -> Reply {
+    match record.rejected {
+        None => reply_of(record.answer, &as_written(record.calls, rest)),
+        Some(_) => reply_of(record.answer, record.calls),
     }
 }
 
@@ -134,7 +145,8 @@ fn describe(entry: &Entry) -> String {
     String::from_utf8_lossy(&entry.body).into_owned()
 }
 
-/// What must have come in for the log to go on with these entries.
+/// What must have come in for the log to go on with these entries. An event that is no record of an input stands first in
+/// a step that began by itself.
 fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
     // Room is made before what needs it is recorded.
     if let [compacted, finished, ..] = rest
@@ -143,125 +155,97 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
     {
         return recorded_input(run, &rest[1..]);
     }
-    let (turn, attempt) = (run.turn(), run.attempts.next_number().saturating_sub(1));
     if let Some(reply) = withheld_reply(rest) {
         return Input::Recorded {
-            turn,
-            attempt,
+            turn: run.turn(),
+            attempt: attempt_of(run),
             reply: Box::new(reply),
         };
     }
-    if let Some(reply) = recorded_reply(rest, 0) {
-        return Input::Reply {
-            turn,
-            attempt,
-            reply: Box::new(reply),
-        };
-    }
-    match &rest[0].event {
-        Event::AttemptFailed(failed) if failed.class == FailureClass::Interrupted => {
+    match rest[0].event.input() {
+        InputRecord::Reply(record) => Input::Reply {
+            turn: run.turn(),
+            attempt: attempt_of(run),
+            reply: Box::new(given_reply(record, rest)),
+        },
+        InputRecord::Failure(failed) if failed.class == FailureClass::Interrupted => {
             stopping_input(run, rest)
         }
-        Event::AttemptFailed(failed) => Input::Failed {
-            turn,
-            attempt,
-            failure: Box::new(Failure {
-                class: failed.class,
-                message: failed.message.to_string(),
-                status: failed.status,
-                retry_after_ms: failed.retry_after_ms,
-                request_id: failed.request_id.as_deref().map(str::to_owned),
-                latency_ms: failed.latency_ms,
-                billable: failed.billable,
-                overflow: failed.overflow,
-            }),
-        },
-        Event::ToolFinished(finished) if finished.outcome == Outcome::Interrupted => {
+        InputRecord::Failure(failed) => failed_input(run, failed),
+        InputRecord::Output(finished) if finished.outcome == Outcome::Interrupted => {
             stopping_input(run, rest)
         }
-        Event::ToolFinished(finished) => Input::ToolReturned {
-            turn,
-            call: finished.call,
-            output: Box::new(ToolOutput {
-                outcome: finished.outcome,
-                text: match &finished.dropped {
-                    Some(dropped) => dropped.output.to_string(),
-                    None => finished.output.to_string(),
-                },
-                cut_from_bytes: finished.cut_from_bytes,
-                original: finished.original.as_ref().map(ToString::to_string),
-                latency_ms: finished.latency_ms,
-                tokens: finished.tokens,
-                spent: finished.spent,
-                marked: finished.marked,
-                sandbox: finished.sandbox.clone(),
-                code: finished.code.clone(),
-            }),
-        },
-        Event::RunResumed {} => Input::Resumed,
-        Event::MemoryEdited(edit) => Input::MemoryEdited((**edit).clone()),
-        Event::CallReviewed(reviewed) => Input::Reviewed {
-            turn,
+        InputRecord::Output(finished) => returned_input(run.turn(), finished),
+        InputRecord::Edit(edit) => Input::MemoryEdited(edit.clone()),
+        InputRecord::Review(reviewed) => Input::Reviewed {
+            turn: run.turn(),
             call: reviewed.call,
             digest: reviewed.digest,
             verdict: reviewed.verdict.clone(),
             by: reviewed.by.to_string(),
         },
-        Event::RunEnded(_) => stopping_input(run, rest),
-        Event::RunStarted(_)
-        | Event::DecisionMade(_)
-        | Event::ReplyRejected { .. }
-        | Event::AttemptStarted { .. }
-        | Event::TargetLearned { .. }
-        | Event::TurnFailed { .. }
-        | Event::CallRepaired { .. }
-        | Event::ContextGuarded(_)
-        | Event::ContextCompacted(_)
-        | Event::ContextSummarised(_)
-        | Event::ToolInvoked { .. }
-        | Event::ProgressReported { .. }
-        | Event::ReviewAsked { .. }
-        | Event::CallSkipped { .. } => Input::Woke,
+        InputRecord::Resumed => Input::Resumed,
+        InputRecord::End => stopping_input(run, rest),
+        InputRecord::None => Input::Woke,
+    }
+}
+
+/// The attempt of the run that is under way, or was the last.
+fn attempt_of(run: &Run) -> u32 {
+    run.targets.attempts.next_number().saturating_sub(1)
+}
+
+fn failed_input(run: &Run, failed: &AttemptFailed) -> Input {
+    Input::Failed {
+        turn: run.turn(),
+        attempt: attempt_of(run),
+        failure: Box::new(Failure {
+            class: failed.class,
+            message: failed.message.to_string(),
+            status: failed.status,
+            retry_after_ms: failed.retry_after_ms,
+            request_id: failed.request_id.as_deref().map(str::to_owned),
+            latency_ms: failed.latency_ms,
+            billable: failed.billable,
+            overflow: failed.overflow,
+        }),
+    }
+}
+
+fn returned_input(turn: u32, finished: &ToolFinished) -> Input {
+    Input::ToolReturned {
+        turn,
+        call: finished.call,
+        output: Box::new(ToolOutput {
+            outcome: finished.outcome,
+            text: match &finished.dropped {
+                Some(dropped) => dropped.output.to_string(),
+                None => finished.output.to_string(),
+            },
+            cut_from_bytes: finished.cut_from_bytes,
+            original: finished.original.as_ref().map(ToString::to_string),
+            latency_ms: finished.latency_ms,
+            tokens: finished.tokens,
+            spent: finished.spent,
+            marked: finished.marked,
+            sandbox: finished.sandbox.clone(),
+            code: finished.code.clone(),
+        }),
     }
 }
 
 /// A reply that the log does not keep as it was, as far as it does.
 fn withheld_reply(rest: &[Entry]) -> Option<RecordedReply> {
-    let (answer, calls, rejected) = match &rest.first()?.event {
-        Event::DecisionMade(decision) => (&decision.answer, decision.calls.as_slice(), None),
-        Event::ContextSummarised(made) => (&made.answer, &[][..], None),
-        Event::ReplyRejected {
-            reason,
-            answer,
-            calls,
-        } => (&**answer, calls.as_slice(), Some(*reason)),
-        Event::RunStarted(_)
-        | Event::RunResumed {}
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFailed(_)
-        | Event::TargetLearned { .. }
-        | Event::CallRepaired { .. }
-        | Event::ContextGuarded(_)
-        | Event::ContextCompacted(_)
-        | Event::TurnFailed { .. }
-        | Event::ToolInvoked { .. }
-        | Event::ToolFinished(_)
-        | Event::ProgressReported { .. }
-        | Event::ReviewAsked { .. }
-        | Event::CallReviewed(_)
-        | Event::CallSkipped { .. }
-        | Event::MemoryEdited(_)
-        | Event::RunEnded(_) => return None,
-    };
-    if answer.withheld.is_none() && !answer.masked {
+    let record = rest.first()?.event.reply()?;
+    if record.answer.withheld.is_none() && !record.answer.masked {
         return None;
     }
     let later = rest.iter().skip(1).map(|entry| &entry.event);
     let repairs = later.take_while(|event| matches!(event, Event::CallRepaired { .. }));
     Some(RecordedReply {
-        answer: answer.clone(),
-        calls: calls.to_vec(),
-        rejected,
+        answer: record.answer.clone(),
+        calls: record.calls.to_vec(),
+        rejected: record.rejected,
         repairs: repairs.cloned().collect(),
     })
 }
@@ -306,7 +290,7 @@ fn reply_of(answer: &Answer, calls: &[Call]) -> Reply {
         calls: calls.collect(),
         usage: answer.usage,
         cost: answer.cost,
-        finish: answer.finish.unwrap_or(Finish::usual(has_calls)),
+        finish: answer.finish.unwrap_or(Finish::default_of(has_calls)),
         stop_reason: answer.stop_reason.as_deref().map(str::to_owned),
         provider: answer.provider.as_deref().map(str::to_owned),
         model: answer.model.as_deref().map(str::to_owned),

@@ -16,14 +16,14 @@ const NO_CALLS: &str = "empty_batch: calls holds no call";
 
 /// A call as a batch holds it; nothing in it is checked but that it names itself and a tool.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct MemberCall {
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) parameters: String,
 }
 
 /// The members of a batch, or why it is none.
-pub(crate) fn members(arguments: &str, edition: Edition) -> Result<Vec<Written>, Refusal> {
+pub(crate) fn members(arguments: &str, edition: Edition) -> Result<Vec<MemberCall>, Refusal> {
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
     let calls = match arguments.get("calls") {
         Some(Value::Array(calls)) => calls.clone(),
@@ -51,7 +51,7 @@ fn calls_in(text: &str) -> Result<Vec<Value>, Refusal> {
     }
 }
 
-fn member((index, call): (usize, &Value)) -> Result<Written, Refusal> {
+fn member((index, call): (usize, &Value)) -> Result<MemberCall, Refusal> {
     let nth = index + 1;
     let Value::Object(call) = call else {
         return Err(invalid(&format!("call {nth} is not an object")));
@@ -77,7 +77,7 @@ fn member((index, call): (usize, &Value)) -> Result<Written, Refusal> {
         Some(Value::String(text)) => text.clone(),
         Some(parameters) => parameters.to_string(),
     };
-    Ok(Written {
+    Ok(MemberCall {
         id,
         tool: tool.into(),
         parameters,
@@ -97,13 +97,13 @@ fn invalid(why: &str) -> Refusal {
 
 /// The results of a batch while its members run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct BatchResults {
     results: Vec<String>,
     /// What they add to the next request, already counted.
     pub(crate) tokens: u64,
 }
 
-impl Gathered {
+impl BatchResults {
     pub(crate) fn is_empty(&self) -> bool {
         self.results.is_empty()
     }
@@ -161,7 +161,7 @@ pub(crate) fn longest_stub() -> String {
     let stub = json!({
         "id": name, "tool": name, "ok": false, "elapsedMs": u32::MAX, "dropped": true, "error": error
     });
-    let mut gathered = Gathered::default();
+    let mut gathered = BatchResults::default();
     gathered.push(stub.to_string(), 0);
     gathered.text()
 }

@@ -1,4 +1,7 @@
 //! Tokens and money: what was used, and what the next request may use at most.
+//!
+//! Nothing is sent that could break a budget: before a request the worst that it can use is reserved. A provider that counts
+//! replaces the reserve by what was used. Where nobody counts, all that was reserved stays booked, and is told apart as held.
 
 use crate::config::RunConfig;
 use crate::event::{Held, Reserve, Spent};
@@ -18,6 +21,7 @@ const OUTPUT_TOKENS_MIN: u64 = 256;
 pub struct Spend {
     /// What was used, and what is held.
     pub usage: Usage,
+    /// What that costs, by the prices of the targets and the bills of the providers.
     pub cost: Money,
     /// The part of both that is held for requests that nobody counted.
     pub held: Held,
@@ -68,7 +72,7 @@ impl Ledger {
             uncounted: 0,
         };
         for message in conversation.messages() {
-            ledger.said(message);
+            ledger.add(message);
         }
         ledger
     }
@@ -84,14 +88,14 @@ impl Ledger {
         self.spend
     }
 
-    pub(crate) fn said(&mut self, message: &Message) {
+    pub(crate) fn add(&mut self, message: &Message) {
         let tokens = message_bytes(message) + MESSAGE_OVERHEAD_TOKENS;
         self.request_bytes = self.request_bytes.saturating_add(tokens);
         self.uncounted = self.uncounted.saturating_add(tokens);
     }
 
     /// So many bytes less are said.
-    pub(crate) fn unsaid(&mut self, bytes: u64) {
+    pub(crate) fn remove(&mut self, bytes: u64) {
         self.request_bytes = self.request_bytes.saturating_sub(bytes);
     }
 
@@ -116,8 +120,8 @@ impl Ledger {
     ) {
         let usage = reported.unwrap_or_else(|| reserved.usage());
         if reported.is_none() {
-            let unsaid = cost.is_none().then_some(reserved.cost);
-            self.spend.held.hold(usage, unsaid);
+            let unbilled = cost.is_none().then_some(reserved.cost);
+            self.spend.held.hold(usage, unbilled);
         }
         let cost = cost.unwrap_or(reserved.cost);
         self.spend.usage.add(&usage);

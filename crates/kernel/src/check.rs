@@ -17,6 +17,7 @@ use crate::tool::{Catalog, FINAL_REPORT, is_terminal};
 const REASON_CHARS_MAX: usize = 500;
 
 impl RefusalCode {
+    /// The word for it in logs and in what the model is shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnknownTool => "unknown_tool",
@@ -62,20 +63,20 @@ impl<'a> Decoding<'a> {
 }
 
 /// A call after its check: as it is executed, or refused.
-pub(crate) struct Checked {
+pub(crate) struct CheckedCall {
     pub(crate) tool: Arc<str>,
     pub(crate) arguments: Text,
     pub(crate) refused: Option<Refusal>,
-    pub(crate) mended: Option<Mended>,
+    pub(crate) mended: Option<Mending>,
 }
 
 /// Arguments that were not JSON as written.
-pub(crate) struct Mended {
+pub(crate) struct Mending {
     pub(crate) original: String,
     pub(crate) steps: Vec<RepairStep>,
 }
 
-impl Checked {
+impl CheckedCall {
     pub(crate) fn as_written(tool: Arc<str>, arguments: Text) -> Self {
         Self {
             tool,
@@ -93,28 +94,28 @@ pub(crate) fn call(
     finish: Finish,
     index: usize,
     how: &Decoding<'_>,
-) -> Checked {
+) -> CheckedCall {
     let tool: Arc<str> = match how.config.repairs {
         true => how.catalog.nearest(written).into(),
         false => written.into(),
     };
     match parse(&arguments, finish, how.config.repairs) {
-        Err(refusal) => Checked {
+        Err(refusal) => CheckedCall {
             refused: Some(refusal),
-            ..Checked::as_written(tool, arguments.into())
+            ..CheckedCall::as_written(tool, arguments.into())
         },
         Ok((value, steps)) => {
             // What was mended may hold more than was written.
             let bytes = steps.is_empty().then_some(arguments.len());
             let refused = admit(&tool, &value, bytes, index, how).err();
-            let mut checked = Checked::as_written(tool, Text::default());
+            let mut checked = CheckedCall::as_written(tool, Text::default());
             checked.refused = refused;
             if steps.is_empty() {
                 checked.arguments = arguments.into();
             } else {
                 checked.arguments = value.to_string().into();
                 let original = arguments;
-                checked.mended = Some(Mended { original, steps });
+                checked.mended = Some(Mending { original, steps });
             }
             checked
         }

@@ -1,4 +1,7 @@
 //! What a run is given when it starts, resolved once by the host and then frozen in the log.
+//!
+//! Nothing here is looked up again while the run goes on: a changed file, a new table of prices or a later build does not
+//! change a run that has begun. A field that older logs lack has a default that means what they did.
 
 mod agent;
 mod looping;
@@ -33,11 +36,17 @@ pub struct RunConfig {
     pub dir: String,
     /// Tried in this order, round-robin. Empty only where the run was refused.
     pub targets: Vec<Target>,
+    /// What ends the run whatever the model does.
     pub limits: Limits,
+    /// The longest reply that is asked for, in tokens, thoughts included.
     pub output_tokens_max: u32,
     /// Whether nobody said how long a reply may be.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub output_usual: bool,
+    #[serde(
+        rename = "output_usual",
+        default,
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub output_is_default: bool,
     /// For every target that has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -62,7 +71,7 @@ pub struct RunConfig {
     pub rescues: bool,
     /// What is kept of the run outside the store, for whoever takes it up again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Box<Kept>>,
+    pub kept: Option<Box<RunFiles>>,
     /// What the run may do without asking; without it, everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<Policy>>,
@@ -107,7 +116,9 @@ pub struct HeldFile {
 /// The place of a run in a plan of work items.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemOfPlan {
+    /// The id of the plan.
     pub plan: String,
+    /// The id of the item in the plan.
     pub item: String,
     /// The state of the tree that the run was given.
     pub before_hash: Hash,
@@ -115,7 +126,7 @@ pub struct ItemOfPlan {
 
 /// Where a run is kept outside the store. Both follow from the log and can be written again from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct RunFiles {
     /// The file of accounts, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<String>,
@@ -125,14 +136,14 @@ pub struct Kept {
 }
 
 impl RunConfig {
-    /// Settings with nothing but the usual; callers change what they are about.
+    /// Settings with nothing but the defaults; callers change what they are about.
     pub fn new(dir: impl Into<String>, targets: Vec<Target>) -> Self {
         Self {
             dir: dir.into(),
             targets,
             limits: Limits::default(),
             output_tokens_max: 8_192,
-            output_usual: false,
+            output_is_default: false,
             temperature: None,
             repairs: true,
             keeps_originals: false,
@@ -162,6 +173,7 @@ impl RunConfig {
 /// Where a run hangs in a tree of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
+    /// The run whose call began this one.
     pub run: RunId,
     /// The run at the root of the tree.
     pub origin: RunId,
@@ -173,25 +185,33 @@ pub struct Parent {
 /// holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
+    /// The name under which the configuration has the provider.
     pub provider: String,
     /// The well-known provider that this one is spoken to like, where its own name does not say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
     /// The base URL, or the file of a script.
     pub endpoint: String,
+    /// The model, by the name that the endpoint knows.
     pub model: String,
+    /// The variable that holds the key; absent where the provider needs none or a file holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
+    /// Whether the reply is asked for as a stream.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stream: bool,
+    /// How long a request may take, its whole reply included.
     pub timeout_ms: u64,
+    /// What its tokens cost; without one no budget of money can be held against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
     /// The day of the list that the price is from; none where somebody said what it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_listed: Option<String>,
+    /// The wire format that the endpoint speaks.
     #[serde(default, skip_serializing_if = "is_default")]
     pub dialect: Dialect,
+    /// How the model is asked to speak.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sampling: Sampling,
     /// How much the model takes in; unknown windows are not guarded.
@@ -224,7 +244,7 @@ impl Target {
         self.family.as_deref().unwrap_or(&self.provider)
     }
 
-    /// A target with nothing but the usual; callers change what they are about.
+    /// A target with nothing but the defaults; callers change what they are about.
     pub fn new(
         provider: impl Into<String>,
         endpoint: impl Into<String>,
@@ -292,16 +312,22 @@ pub enum Dialect {
 /// How a model is asked to speak. What is absent is not sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sampling {
+    /// Takes the place of the temperature of the run for this target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// The share of likely tokens that is drawn from, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
+    /// How many likely tokens are drawn from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u32>,
+    /// Sent in the field that the service has for it; see [`PenaltyField`](crate::PenaltyField).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_penalty: Option<f64>,
+    /// How much the model is asked to think; what the service cannot be asked for is brought to the nearest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
+    /// Whether a call is demanded; the request of the last turn follows its own rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// Whether the provider is asked to keep the beginning of the request for the next one.
@@ -313,22 +339,29 @@ pub struct Sampling {
     /// What requests that begin alike have in common.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
+    /// The class of service, in the words of the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
 }
 
+/// Whether a model may speak without calling a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
+    /// It may.
     Auto,
+    /// It must call one, where the service can be asked for that.
     Required,
 }
 
 /// A model's capacity and what is kept free of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
+    /// The whole of it: what is sent and what is answered.
     pub tokens: u64,
+    /// The tokens that stay free, because counts are never exact.
     pub buffer: u64,
+    /// What texts are estimated by until the provider has counted them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vocabulary: Vocabulary,
 }
@@ -360,6 +393,7 @@ pub enum WindowSource {
 }
 
 impl WindowSource {
+    /// The word for it in logs and in what people are shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Configured => "configured",
@@ -374,7 +408,9 @@ impl WindowSource {
 /// What is set of a window whose size nobody has said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenWindow {
+    /// See [`Window::buffer`].
     pub buffer: u64,
+    /// See [`Window::vocabulary`].
     #[serde(default, skip_serializing_if = "is_default")]
     pub vocabulary: Vocabulary,
 }
@@ -397,7 +433,9 @@ pub enum Vocabulary {
     Unknown,
     /// That of Anthropic's models, as far as it is published.
     Claude,
+    /// That of OpenAI's models up to GPT-4.
     Cl100k,
+    /// That of OpenAI's models since GPT-4o.
     O200k,
     /// That of Qwen's models.
     Qwen,
@@ -410,19 +448,26 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// The hard limits. Each holds whatever the model, the tools, the prompt or a restart do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
+    /// Decisions of the model; the run of an agent has to report in the last of them.
     pub turns_max: u32,
+    /// Calls beyond these are refused, and the model is told so.
     pub calls_per_turn_max: u32,
+    /// Requests for one decision, those to other targets included.
     pub attempts_per_turn_max: u32,
     /// Time while a process drives the run; the time between a crash and the resume does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ms_max: Option<u64>,
+    /// Input and output of all requests, agents below included; none is sent that could exceed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_max: Option<u64>,
+    /// The same in money; it holds for targets whose price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_max: Option<Money>,
     /// How often the same thing may happen in a row before the run ends as without progress; 0 = never.
     pub repeats_max: u32,
+    /// For one call; the host ends what takes longer.
     pub tool_timeout_ms: u64,
+    /// What one output may have; the rest is cut off before the kernel sees it.
     pub tool_output_bytes_max: u64,
 }
 

@@ -1,4 +1,8 @@
 //! The context guard: what the next request will hold, and whether the models' windows take it.
+//!
+//! What a provider counted for a reply is certain (`current`); what was said since is estimated (`pending`); the tools come on
+//! top (`schema`). The sum is held against the window before anything is sent, and before an output is put into the
+//! conversation.
 
 use crate::config::{RunConfig, Target, WindowSource};
 use crate::model::Message;
@@ -28,7 +32,7 @@ pub(crate) struct Context {
 
 /// What comes to the conversation in one request, as it is estimated.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestExtras<'a> {
     pub(crate) gauge: &'a Gauge,
     /// Notices, and what is about to be said.
     pub(crate) more: u64,
@@ -62,7 +66,7 @@ impl Default for Context {
 }
 
 impl Context {
-    pub(crate) fn said(&mut self, tokens: u64) {
+    pub(crate) fn add(&mut self, tokens: u64) {
         self.pending = self.pending.saturating_add(tokens);
         self.whole = self.whole.map(|it| it.saturating_add(tokens));
     }
@@ -85,7 +89,7 @@ impl Context {
     }
 
     /// Something is not said any more that no provider had counted.
-    pub(crate) fn unsaid(&mut self, tokens: u64) {
+    pub(crate) fn remove(&mut self, tokens: u64) {
         self.pending = self.pending.saturating_sub(tokens);
         self.whole = self.whole.map(|it| it.saturating_sub(tokens));
     }
@@ -97,25 +101,25 @@ impl Context {
     }
 
     /// Something is not said any more, as runs counted it before estimates were measured.
-    pub(crate) fn unsaid_first(&mut self, tokens: u64) {
+    pub(crate) fn remove_pending_first(&mut self, tokens: u64) {
         let of_pending = tokens.min(self.pending);
         self.pending -= of_pending;
         self.current = self.current.saturating_sub(tokens - of_pending);
     }
 
     /// What a request holds with so much more, at a target.
-    pub(crate) fn project(&self, asked: Asked<'_>, target: usize) -> Projection {
-        let pending = self.pending.saturating_add(asked.more);
+    pub(crate) fn project(&self, extras: RequestExtras<'_>, target: usize) -> Projection {
+        let pending = self.pending.saturating_add(extras.more);
         Projection {
             current: self.current,
-            pending: asked.gauge.room(target, pending),
-            schema: asked.gauge.room(target, asked.schema),
+            pending: extras.gauge.room(target, pending),
+            schema: extras.gauge.room(target, extras.schema),
         }
     }
 
     /// What a request is estimated at, from its first word to its last.
-    pub(crate) fn whole(&self, asked: Asked<'_>) -> Option<u64> {
-        let more = asked.more.saturating_add(asked.schema);
+    pub(crate) fn whole(&self, extras: RequestExtras<'_>) -> Option<u64> {
+        let more = extras.more.saturating_add(extras.schema);
         Some(self.whole?.saturating_add(more))
     }
 }
@@ -139,7 +143,7 @@ pub(crate) fn reply_max(target: &Target, config: &RunConfig, shortens: bool) -> 
         Some(WindowSource::Asked | WindowSource::Learned)
     );
     match target.window {
-        Some(window) if config.output_usual && (shortens || is_found) => {
+        Some(window) if config.output_is_default && (shortens || is_found) => {
             most.min(window.tokens / 4).max(1)
         }
         _ => most,

@@ -1,4 +1,8 @@
 //! From a reply, which nothing vouches for, to a decision, which is checked.
+//!
+//! A reply comes with calls in the provider's own fields, with tags in its text, or with instructions. Whatever it is, it ends
+//! as a list of calls, each accepted or refused with a reason, or as a rejection that the next request tells the model.
+//! Nothing that was not through here is ever executed.
 
 mod answer;
 pub(crate) mod attrless;
@@ -9,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::batch;
-use crate::check::{self, Checked, Decoding};
+use crate::check::{self, CheckedCall, Decoding};
 use crate::config::{Encoding, Limits, RunConfig, Spelling, Writing};
 use crate::event::{Answer, Call, DecisionMade, Event, Member, RejectReason, Tag};
 use crate::model::{Finish, Reply, ReplyCall};
@@ -73,10 +77,10 @@ fn decode_calls(
     }
     let tags = find_tags(&answer.text, how, spelling, finish);
     let was_cut = tags.unclosed_final == Some(UnclosedFinal::Cut);
-    let mut calls = Calls::new(how, spelling, finish);
+    let mut calls = CallDecoder::new(how, spelling, finish);
     native.into_iter().for_each(|call| calls.take_native(call));
     tags.calls.into_iter().for_each(|call| calls.take_tag(call));
-    let Calls { calls, repairs, .. } = calls;
+    let CallDecoder { calls, repairs, .. } = calls;
     if lost_calls && calls.is_empty() {
         return Err(rejected(RejectReason::Malformed, answer, calls));
     }
@@ -154,7 +158,7 @@ fn progress_arguments(payload: String) -> String {
 }
 
 /// What a call is called by.
-struct Named {
+struct CallName {
     id: Arc<str>,
     original_id: Option<Arc<str>>,
     /// As the model wrote it.
@@ -162,7 +166,7 @@ struct Named {
 }
 
 /// The calls of a reply as they are checked one after the other.
-struct Calls<'a> {
+struct CallDecoder<'a> {
     how: &'a Decoding<'a>,
     spelling: Spelling<'a>,
     finish: Finish,
@@ -174,7 +178,7 @@ struct Calls<'a> {
     has_progress: bool,
 }
 
-impl<'a> Calls<'a> {
+impl<'a> CallDecoder<'a> {
     fn new(how: &'a Decoding<'a>, spelling: Spelling<'a>, finish: Finish) -> Self {
         Self {
             how,
@@ -205,7 +209,7 @@ impl<'a> Calls<'a> {
         // What a tag holds is whole: it has an end of its own.
         let check = |payload| check::call(&call.tool, payload, Finish::Stop, index, self.how);
         let checked = match call.slot {
-            Slot::Final => Checked::as_written(call.tool.as_str().into(), call.payload.into()),
+            Slot::Final => CheckedCall::as_written(call.tool.as_str().into(), call.payload.into()),
             Slot::Progress => check(progress_arguments(call.payload)),
             Slot::Numbered(_) => check(call.payload),
         };
@@ -217,7 +221,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Adds a call; a batch after its members.
-    fn take(&mut self, named: Named, mut checked: Checked, tag: Option<Tag>) {
+    fn take(&mut self, named: CallName, mut checked: CheckedCall, tag: Option<Tag>) {
         let own = self.how.config.own_tools.of(&checked.tool);
         if own == Some(OwnTool::Batch) && checked.refused.is_none() {
             match batch::members(&checked.arguments, self.how.config.edition) {
@@ -230,7 +234,7 @@ impl<'a> Calls<'a> {
         self.add(named, checked, tag, None);
     }
 
-    fn take_member(&mut self, batch: &Arc<str>, written: batch::Written, tag: Option<Tag>) {
+    fn take_member(&mut self, batch: &Arc<str>, written: batch::MemberCall, tag: Option<Tag>) {
         let mut named = self.named(&format!("{batch}.{}", self.calls.len()), &written.tool);
         // The model never wrote the id of a member's call; what it wrote is the member's.
         named.original_id = None;
@@ -268,7 +272,13 @@ impl<'a> Calls<'a> {
         self.counted += usize::from(takes_place);
     }
 
-    fn add(&mut self, named: Named, checked: Checked, tag: Option<Tag>, member: Option<Member>) {
+    fn add(
+        &mut self,
+        named: CallName,
+        checked: CheckedCall,
+        tag: Option<Tag>,
+        member: Option<Member>,
+    ) {
         if let Some(mended) = checked.mended {
             self.repairs.push(Event::CallRepaired {
                 call: self.calls.len() as u32,
@@ -294,9 +304,9 @@ impl<'a> Calls<'a> {
     }
 
     /// A result finds its call by the id, so an id that is missing or used twice is replaced.
-    fn named(&mut self, id: &str, tool: &str) -> Named {
+    fn named(&mut self, id: &str, tool: &str) -> CallName {
         let (id, original_id) = self.unique_id(id);
-        Named {
+        CallName {
             id,
             original_id,
             tool: tool.into(),

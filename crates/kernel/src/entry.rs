@@ -1,4 +1,7 @@
 //! Entries: events as stored, each bound to the one before by its hash.
+//!
+//! The hash covers the header, the body and the hash before. So whoever holds the last hash of a log holds all of it: a line
+//! that was changed, taken out or put in somewhere breaks every hash after it.
 
 use std::sync::Arc;
 
@@ -11,7 +14,9 @@ use crate::tool::{BadCatalog, Catalog};
 /// How far a log goes: the sequence number and the hash of its last entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
+    /// Counted from 1; 0 where the log is empty.
     pub seq: u64,
+    /// What the next entry is bound to.
     pub hash: Hash,
 }
 
@@ -26,11 +31,17 @@ impl Head {
 /// An event as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    /// The version of the log's format that the build spoke which wrote the entry; see [`FORMAT`].
     pub format: u16,
+    /// The run whose log it stands in.
     pub run: RunId,
+    /// What the run was asked for, so that a store finds all runs of one goal.
     pub goal: GoalId,
+    /// Counted from 1, without a gap.
     pub seq: u64,
+    /// When the step was made; never earlier than the entry before.
     pub at: Millis,
+    /// The turn that it belongs to, 0 before the first.
     pub turn: u32,
     /// The hash of the entry before.
     pub prev: Hash,
@@ -38,34 +49,64 @@ pub struct Entry {
     pub hash: Hash,
     /// The event as JSON, byte for byte as stored.
     pub body: Arc<[u8]>,
+    /// The same as `body`, read, with its texts fetched from their blobs.
     pub event: Event,
 }
 
 /// Everything of an entry but its event: what the hash covers besides the body.
 #[derive(Clone, Debug)]
 pub struct Header {
+    /// See [`Entry::format`].
     pub format: u16,
+    /// See [`Entry::run`].
     pub run: RunId,
+    /// See [`Entry::goal`].
     pub goal: GoalId,
+    /// See [`Entry::seq`].
     pub seq: u64,
+    /// See [`Entry::at`].
     pub at: Millis,
+    /// See [`Entry::turn`].
     pub turn: u32,
+    /// See [`Entry::prev`].
     pub prev: Hash,
 }
 
 /// Why stored bytes are not an entry that this build can read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadEntry {
+    /// A newer build wrote it; it is not guessed at.
     #[error("entry {seq} has format {found}, this build reads up to {FORMAT}")]
-    NewerFormat { seq: u64, found: u16 },
+    NewerFormat {
+        /// The sequence number of the entry.
+        seq: u64,
+        /// The format that it says it has.
+        found: u16,
+    },
+    /// Somebody changed the log, or the disk did.
     #[error(
         "entry {seq}, or one of its step before it, was changed: the hash is not that of the content"
     )]
-    BrokenChain { seq: u64 },
+    BrokenChain {
+        /// The sequence number of the entry whose hash does not fit.
+        seq: u64,
+    },
+    /// A text of it lies in a blob that the store does not have.
     #[error("entry {seq} refers to blob {blob}, which is missing or changed")]
-    MissingBlob { seq: u64, blob: Hash },
+    MissingBlob {
+        /// The sequence number of the entry.
+        seq: u64,
+        /// The hash of the text.
+        blob: Hash,
+    },
+    /// The hash fits, but the body is no event that this build knows.
     #[error("entry {seq} is not readable: {why}")]
-    Unreadable { seq: u64, why: String },
+    Unreadable {
+        /// The sequence number of the entry.
+        seq: u64,
+        /// What the JSON reader or the catalogue says of it.
+        why: String,
+    },
 }
 
 impl Header {
@@ -86,13 +127,13 @@ impl Header {
 }
 
 /// Most bodies are shorter.
-const BODY_BYTES_USUAL: usize = 384;
+const BODY_BYTES_EXPECTED: usize = 384;
 
 impl Entry {
     /// Makes the entry of an event that follows `prev`.
     pub(crate) fn seal(header: Header, event: Event) -> Self {
         // Every event has string keys and no failing serializer, so this cannot fail.
-        let mut body = Vec::with_capacity(BODY_BYTES_USUAL);
+        let mut body = Vec::with_capacity(BODY_BYTES_EXPECTED);
         serde_json::to_writer(&mut body, &event).unwrap_or_default();
         let hash = header.hash(&body);
         Self {
@@ -160,6 +201,7 @@ impl Entry {
         })
     }
 
+    /// The head of a log that ends with this entry.
     pub fn head(&self) -> Head {
         Head {
             seq: self.seq,

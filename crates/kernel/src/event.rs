@@ -1,16 +1,19 @@
 //! Events: facts in the past tense.
+//!
+//! An event says what happened and never what is to be done: what follows from it is worked out again by whoever reads the
+//! log. Its JSON is the format of the log, so a field that says nothing is left out, and none is ever renamed.
 
 mod answer;
 mod attempt;
 mod call;
 mod context;
+mod defaults;
 mod digest;
 mod end;
 mod held;
 mod output;
 mod repair;
 mod start;
-mod usual;
 
 use std::sync::Arc;
 
@@ -34,7 +37,7 @@ use crate::memory::MemoryEdit;
 use crate::sandbox::SandboxLevel;
 use crate::text::Text;
 use crate::tool::ToolEffect;
-use usual::{first, is_first, is_zero};
+use defaults::{first, is_first, is_zero};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
 pub const FORMAT: u16 = 7;
@@ -43,15 +46,19 @@ pub const FORMAT: u16 = 7;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
+    /// A run began: the first event of every log, and the only one of its kind in it.
     RunStarted(Box<RunStarted>),
     /// A process took the run up again after another had stopped driving it.
     RunResumed {},
     /// A request was about to be sent; the worst it can cost was reserved.
     AttemptStarted {
+        /// Counted from 1 in each turn.
         #[serde(default = "first", skip_serializing_if = "is_first")]
         attempt: u32,
+        /// Its place among the targets of the run, from 0.
         #[serde(default, skip_serializing_if = "is_zero")]
         target: u32,
+        /// What is set aside for it in the budget until somebody has counted.
         reserved: Reserve,
         /// Identifies the request, so that a replay can tell whether it would send the same.
         request: Digest,
@@ -62,16 +69,21 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<u32>,
     },
+    /// The request got no reply.
     AttemptFailed(Box<AttemptFailed>),
     /// What the failure before said of a request taught how its target is spoken to from now on.
     TargetLearned {
+        /// Its place among the targets of the run, from 0.
         #[serde(default, skip_serializing_if = "is_zero")]
         target: u32,
+        /// What is done otherwise in requests to it.
         lesson: Box<Lesson>,
     },
     /// The reply held nothing that could be acted upon or kept.
     ReplyRejected {
+        /// Why nothing came of it; the next request says so to the model.
         reason: RejectReason,
+        /// The reply besides its calls.
         answer: Box<Answer>,
         /// The calls that it held, none of which could be read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -81,59 +93,104 @@ pub enum Event {
     DecisionMade(Box<DecisionMade>),
     /// The arguments of a call of the decision before were no JSON as written, and were mended.
     CallRepaired {
+        /// The call's place in its reply, from 0.
         #[serde(default, skip_serializing_if = "is_zero")]
         call: u32,
+        /// The tool of the call.
         tool: Arc<str>,
+        /// The arguments as the model wrote them.
         original: Text,
+        /// What was changed, each kind once.
         steps: Vec<RepairStep>,
+        /// The arguments that the call has in the decision.
         result: Text,
     },
     /// The next request would not have fitted; the run goes to its last turn.
     ContextGuarded(Box<ContextGuarded>),
+    /// Old outputs made room in the conversation.
     ContextCompacted(Box<ContextCompacted>),
+    /// A summary took the place of older messages.
     ContextSummarised(Box<ContextSummarised>),
     /// The attempts of a turn were used up without a decision.
     TurnFailed {
+        /// Those that counted against the limit.
         attempts: u32,
+        /// A sentence for people; nothing is decided by it.
         reason: Text,
     },
     /// A call was about to be executed.
     ToolInvoked {
+        /// The call's place in its reply, from 0.
         #[serde(default, skip_serializing_if = "is_zero")]
         call: u32,
+        /// The tool that is executed.
         tool: Arc<str>,
+        /// What the tool declares: it decides whether the call is made again after a crash.
         #[serde(default, skip_serializing_if = "ToolEffect::is_read")]
         effect: ToolEffect,
         /// What is demanded for the processes that the call starts, where it starts any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sandbox: Option<SandboxLevel>,
     },
+    /// A call ended, or will not be heard of again.
     ToolFinished(Box<ToolFinished>),
     /// The model said what it does; nothing was executed.
     ProgressReported {
+        /// The call's place in its reply, from 0.
         #[serde(default, skip_serializing_if = "is_zero")]
         call: u32,
+        /// The sentence, for who watches.
         progress: Text,
     },
     /// A call was held back until a person says whether it may be executed.
     ReviewAsked {
+        /// The call's place in its reply, from 0.
         #[serde(default, skip_serializing_if = "is_zero")]
         call: u32,
+        /// The tool that would be executed.
         tool: Arc<str>,
+        /// The rule or the mark that demands a person, in words for that person.
         why: Text,
     },
     /// A person said whether a call may be executed.
     CallReviewed(Box<CallReviewed>),
     /// A call was not executed although nothing was wrong with it.
     CallSkipped {
+        /// The call's place in its reply, from 0.
         call: u32,
+        /// The tool that was not executed.
         tool: Arc<str>,
+        /// Why it was passed over.
         #[serde(default, skip_serializing_if = "SkipReason::is_after_the_end")]
         reason: SkipReason,
     },
     /// A person changed the memory of a run that works in loops.
     MemoryEdited(Box<MemoryEdit>),
+    /// The run ended: the last event of every log that has an end.
     RunEnded(Box<RunEnded>),
+}
+
+/// A reply, as an event records it.
+#[derive(Clone, Copy)]
+pub(crate) struct ReplyRecord<'a> {
+    pub(crate) answer: &'a Answer,
+    pub(crate) calls: &'a [Call],
+    /// Why nothing came of it, where nothing did.
+    pub(crate) rejected: Option<RejectReason>,
+}
+
+/// What an event records of what came in from outside.
+pub(crate) enum InputRecord<'a> {
+    Reply(ReplyRecord<'a>),
+    Failure(&'a AttemptFailed),
+    Output(&'a ToolFinished),
+    Edit(&'a MemoryEdit),
+    Review(&'a CallReviewed),
+    Resumed,
+    /// Whatever ended the run: its termination says what that was.
+    End,
+    /// Nothing: the run did it by itself.
+    None,
 }
 
 impl Event {
@@ -178,6 +235,58 @@ impl Event {
             Some(ended)
         } else {
             None
+        }
+    }
+
+    /// The reply that the event is the record of, where it is of one.
+    pub(crate) fn reply(&self) -> Option<ReplyRecord<'_>> {
+        if let InputRecord::Reply(reply) = self.input() {
+            Some(reply)
+        } else {
+            None
+        }
+    }
+
+    /// What came in from outside that the event is the record of. Every kind is named: one that is forgotten here would
+    /// be taken for something that the run did by itself, and its log for one that nobody wrote.
+    pub(crate) fn input(&self) -> InputRecord<'_> {
+        match self {
+            Self::DecisionMade(decision) => InputRecord::Reply(ReplyRecord {
+                answer: &decision.answer,
+                calls: &decision.calls,
+                rejected: None,
+            }),
+            Self::ContextSummarised(made) => InputRecord::Reply(ReplyRecord {
+                answer: &made.answer,
+                calls: &[],
+                rejected: None,
+            }),
+            Self::ReplyRejected {
+                reason,
+                answer,
+                calls,
+            } => InputRecord::Reply(ReplyRecord {
+                answer,
+                calls,
+                rejected: Some(*reason),
+            }),
+            Self::AttemptFailed(failed) => InputRecord::Failure(failed),
+            Self::ToolFinished(finished) => InputRecord::Output(finished),
+            Self::MemoryEdited(edit) => InputRecord::Edit(edit),
+            Self::CallReviewed(reviewed) => InputRecord::Review(reviewed),
+            Self::RunResumed {} => InputRecord::Resumed,
+            Self::RunEnded(_) => InputRecord::End,
+            Self::RunStarted(_)
+            | Self::AttemptStarted { .. }
+            | Self::TargetLearned { .. }
+            | Self::TurnFailed { .. }
+            | Self::CallRepaired { .. }
+            | Self::ContextGuarded(_)
+            | Self::ContextCompacted(_)
+            | Self::ToolInvoked { .. }
+            | Self::ProgressReported { .. }
+            | Self::ReviewAsked { .. }
+            | Self::CallSkipped { .. } => InputRecord::None,
         }
     }
 

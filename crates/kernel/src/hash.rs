@@ -13,10 +13,12 @@ impl Hash {
     /// The hash before the first entry of every log.
     pub const ZERO: Self = Self([0; 32]);
 
+    /// Hashes bytes at one go; a [`blake3::Hasher`] becomes a hash too.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
+    /// For a hash that was stored as bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -27,6 +29,7 @@ impl Hash {
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
+    /// For a store, and for hashes over hashes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

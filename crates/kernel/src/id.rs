@@ -21,10 +21,12 @@ pub struct RunId(Arc<str>);
     "run id {id:?} is not usable: 1 to {RUN_ID_BYTES_MAX} letters, digits, '.', '_' or '-', beginning with a letter or digit"
 )]
 pub struct BadRunId {
+    /// What was given, up to [`RUN_ID_BYTES_MAX`] characters of it.
     pub id: String,
 }
 
 impl RunId {
+    /// The characters are few because ids become names of files and parts of addresses.
     pub fn new(id: &str) -> Result<Self, BadRunId> {
         let well_formed = (1..=RUN_ID_BYTES_MAX).contains(&id.len())
             && id.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -39,6 +41,7 @@ impl RunId {
         }
     }
 
+    /// As it was given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -63,6 +66,7 @@ impl fmt::Display for RunId {
 pub struct GoalId(Arc<str>);
 
 impl GoalId {
+    /// Half of the hash of the goal, in sixteen hexadecimal digits.
     pub fn of(goal: &str) -> Self {
         let hex = Hash::of(goal.as_bytes()).to_string();
         Self(hex[..16].into())
@@ -73,6 +77,7 @@ impl GoalId {
         Self(id.into())
     }
 
+    /// Sixteen hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

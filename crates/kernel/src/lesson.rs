@@ -57,6 +57,7 @@ pub enum Lesson {
     CallIds(CallIds),
     /// It takes so many tokens and no more.
     Window {
+        /// What the provider says that it takes.
         tokens: u64,
         /// What the request held that taught it, as the provider counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,16 +105,27 @@ impl Lessons {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parameter {
+    /// `temperature`.
     Temperature,
+    /// `top_p`.
     TopP,
+    /// `top_k`.
     TopK,
+    /// The penalty for repetitions, in whichever field it stands.
     Penalty,
+    /// Whatever asks for thoughts.
     Thinking,
+    /// The demand that a tool be called.
     ToolChoice,
+    /// Whether several calls may stand in one reply.
     ParallelToolCalls,
+    /// What requests that begin alike have in common.
     PromptCacheKey,
+    /// The class of service.
     ServiceTier,
+    /// The wish that a stream tell its usage.
     StreamUsage,
+    /// The marks up to which the provider is to keep a request.
     Caching,
 }
 

@@ -11,8 +11,51 @@
 //! 3. [`step`] takes what came of it and gives the entries to make durable, as one append, and then the
 //!    next effect;
 //! 4. [`apply`] is the only way in which a run changes; `replay` and `step` both use it.
+//!
+//! The smallest run is one request whose reply ends it. A host would store the entries and send the request; here both are
+//! left out, and the reply is written down.
+//!
+//! ```
+//! use bonded_kernel::{
+//!     Catalog, Effect, Input, Millis, Reply, ReplyCall, RunConfig, RunId, RunStarted, Target,
+//!     request, start, step,
+//! };
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = RunConfig::new("/tmp", vec![Target::new("local", "http://localhost:8080", "small")]);
+//! let catalog = Catalog::of_run([], &config)?;
+//! let goal = "What is 6 times 7?".into();
+//! let started = RunStarted::new(goal, "Be brief.".into(), config, catalog);
+//!
+//! let (mut run, first) = start(RunId::new("run-1")?, Millis(0), started);
+//! // The store has the entries of the step and says so: only now is the effect given out.
+//! let durable = first.after();
+//! let Effect::Ask { turn, attempt } = first.release(durable)? else {
+//!     unreachable!("a run begins with a request");
+//! };
+//! assert_eq!(request(&run).map(|it| it.messages.len()), Some(1));
+//!
+//! let call = ReplyCall {
+//!     id: "call-1".into(),
+//!     tool: "done".into(),
+//!     arguments: r#"{"reason": "42"}"#.into(),
+//! };
+//! let reply = Box::new(Reply {
+//!     calls: vec![call],
+//!     ..Reply::default()
+//! });
+//! let last = step(&mut run, Millis(900), Input::Reply { turn, attempt, reply });
+//! let durable = last.after();
+//! let Effect::Stop(termination) = last.release(durable)? else {
+//!     unreachable!("`done` ends a run");
+//! };
+//! assert!(termination.is_success());
+//! assert_eq!(termination.reason().as_str(), "42");
+//! # Ok(())
+//! # }
+//! ```
 
-#![warn(clippy::wildcard_enum_match_arm)]
+#![warn(clippy::wildcard_enum_match_arm, missing_docs)]
 
 mod accepts;
 mod audit;
@@ -63,14 +106,15 @@ pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use budget::Spend;
 pub use config::{
     AgentConfig, DEFAULT_CONDITION, Dialect, Encoding, HandedDown, HandedOption, HeldFile,
-    ItemOfPlan, Kept, Limits, LoopConfig, Mode, OpenWindow, PAGING_BYTES, PARSER_VERSION, Parent,
-    ReportFormat, ReportSpec, RunConfig, STATES, Sampling, Scope, ScopeCode, ScopeViolation,
-    Segment, SubAgent, TAGS, Target, ToolChoice, Vocabulary, Window, WindowSource, segments_for,
+    ItemOfPlan, Limits, LoopConfig, Mode, OpenWindow, PAGING_BYTES, PARSER_VERSION, Parent,
+    ReportFormat, ReportSpec, RunConfig, RunFiles, STATES, Sampling, Scope, ScopeCode,
+    ScopeViolation, Segment, SubAgent, TAGS, Target, ToolChoice, Vocabulary, Window, WindowSource,
+    segments_for,
 };
 pub use decode::attrless::{
-    INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, Problem, RAM_ADD,
+    Element, INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, Problem, RAM_ADD,
     RAM_DELETE, RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, STATE_ADD, STATE_DELETE,
-    Written, read_instructions,
+    read_instructions,
 };
 pub use decode::looped::RecordedReply;
 pub use decode::xml::{
@@ -87,7 +131,7 @@ pub use event::{
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
 pub use lesson::{Lesson, Parameter};
-pub use mask::{Found, Mask};
+pub use mask::{Mask, SecretReach};
 pub use memory::{
     Memory, MemoryEdit, RUN_ID_KEY, STATE_KEY, STEPS_KEY, State, THINK_LOG_KEY, USER_REQUEST_KEY,
 };
@@ -102,7 +146,7 @@ pub use profile::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
 pub use prompt::DEFAULT_SYSTEM;
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use reading::{
-    Fields, Mistake, ReadFault, did_you_mean, escaped, folded, nearest, short, type_of,
+    Fields, Mistake, ReadFault, did_you_mean, escaped, folded, found, nearest, short,
 };
 pub use repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, parse_arguments};
 pub use report::{
@@ -111,7 +155,7 @@ pub use report::{
 };
 pub use run::{BadLog, Run, ToolOutput, WaitingCall, apply, replay, replay_on, request};
 pub use sandbox::{INERT, ProcessLimits, SandboxConfig, SandboxLevel};
-pub use schema::{Misfit, Schema, check_size as check_schema_size};
+pub use schema::{Misfit, Schema};
 pub use step::{Effect, Input, Invocation, NotDurable, Step, beside, fork, next, start, step};
 pub use termination::{FROM_TEXT, Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};

@@ -12,7 +12,7 @@ use crate::model::{Failure, Reply};
 
 /// Where a secret is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Found {
+pub enum SecretReach {
     /// Everywhere, also inside of a longer word: nobody writes such a value by chance.
     Anywhere,
     /// As a whole token: neither a letter nor a digit stands beside it.
@@ -39,18 +39,18 @@ impl Mask {
     /// `secrets` are values with the names that are shown instead of them, wherever they stand.
     pub fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let secrets = secrets.into_iter();
-        Self::of(secrets.map(|(value, name)| (value, name, Found::Anywhere)))
+        Self::of(secrets.map(|(value, name)| (value, name, SecretReach::Anywhere)))
     }
 
     /// The same, where each says in which places it counts.
-    pub fn of<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a str, Found)>) -> Self {
+    pub fn of<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a str, SecretReach)>) -> Self {
         let mut anywhere = BTreeMap::new();
         let mut as_token = BTreeMap::new();
         for (value, name, found) in secrets {
             let shown = format!("[secret {}]", printable(name));
             let (patterns, forms) = match found {
-                Found::Anywhere => (&mut anywhere, forms::every(value)),
-                Found::AsToken => (&mut as_token, forms::plain(value)),
+                SecretReach::Anywhere => (&mut anywhere, forms::every(value)),
+                SecretReach::AsToken => (&mut as_token, forms::plain(value)),
             };
             for form in forms {
                 patterns.entry(form).or_insert_with(|| shown.clone());
@@ -101,7 +101,7 @@ impl Mask {
     pub fn finds_in(&self, reply: &Reply) -> bool {
         let calls = reply.calls.iter();
         let calls = calls.flat_map(|it| [&it.id, &it.tool, &it.arguments]);
-        let told = [
+        let fields = [
             &reply.signed,
             &reply.stop_reason,
             &reply.model,
@@ -111,10 +111,11 @@ impl Mask {
         let mut texts = [&reply.text, &reply.reasoning]
             .into_iter()
             .chain(calls)
-            .chain(told.into_iter().flatten());
+            .chain(fields.into_iter().flatten());
         texts.any(|text| self.finds(text))
     }
 
+    /// Masks what a provider failed with, in place.
     pub fn failure(&self, failure: &mut Failure) {
         let texts = std::iter::once(&mut failure.message).chain(&mut failure.request_id);
         for text in texts {
@@ -231,8 +232,8 @@ mod tests {
             "7022612f737320776f7264",
             "p&quot;a/ss word",
         ] {
-            let said = format!("before {text} after");
-            assert_eq!(mask.text(&said), "before [secret DB] after", "{text}");
+            let whole = format!("before {text} after");
+            assert_eq!(mask.text(&whole), "before [secret DB] after", "{text}");
         }
     }
 
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_counts_as_a_token_alone_is_left_inside_of_longer_words() {
-        let mask = Mask::of([("blue-horse7", "P", Found::AsToken)]);
+        let mask = Mask::of([("blue-horse7", "P", SecretReach::AsToken)]);
         for (text, masked) in [
             ("blue-horse7", "[secret P]"),
             ("a blue-horse7.", "a [secret P]."),

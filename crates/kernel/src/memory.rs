@@ -13,9 +13,13 @@ use state::States;
 
 /// The keys that have a meaning to the loop itself.
 pub const STATE_KEY: &str = "state";
+/// What is left to be done, as the agent wrote it.
 pub const STEPS_KEY: &str = "steps";
+/// What the agent thought in earlier loops.
 pub const THINK_LOG_KEY: &str = "think_log";
+/// What the person asked for.
 pub const USER_REQUEST_KEY: &str = "user_request";
+/// The run that writes the memory; it is kept by the run itself.
 pub const RUN_ID_KEY: &str = "run_id";
 
 /// What a move is refused with that is not in the order of the states.
@@ -38,13 +42,16 @@ pub struct Memory {
 /// What a person changed by hand.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MemoryEdit {
+    /// Keys that have another value now, or are new.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, Value>,
+    /// Keys that are gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
 }
 
 impl MemoryEdit {
+    /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty() && self.removed.is_empty()
     }
@@ -91,10 +98,12 @@ impl Memory {
         Some(Self { entries })
     }
 
+    /// All of them, those that the run itself keeps included.
     pub fn entries(&self) -> &BTreeMap<String, Value> {
         &self.entries
     }
 
+    /// The value of one key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.get(key)
     }
@@ -115,6 +124,7 @@ impl Memory {
         self.kept_states().in_force()
     }
 
+    /// Whether the agent says that nothing is left to do.
     pub fn is_idle(&self) -> bool {
         self.kept_states().has(State::Idle)
     }

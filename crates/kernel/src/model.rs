@@ -1,4 +1,7 @@
 //! What goes to a model and what comes back, in the words of no provider.
+//!
+//! The transport turns a [`Request`] into the words of a provider, and what comes back into a [`Reply`] or a [`Failure`]. Both
+//! are what a stranger says: they are checked before anything follows from them.
 
 use std::sync::Arc;
 
@@ -14,17 +17,25 @@ use crate::usage::Usage;
 /// at once and keeps nothing.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
+    /// As it is spoken to by now, lessons included.
     pub target: &'a Target,
+    /// Sent in the role that the target accepts.
     pub system: &'a str,
+    /// The conversation so far, or the part of it that a summary is asked for.
     pub messages: &'a [Message],
     /// Ephemeral hints to the model, shown after the messages in this request only.
     pub notices: Vec<Arc<str>>,
+    /// All tools of the run; `offer` says which of them go along.
     pub catalog: &'a Catalog,
     /// Which tools of the catalogue the provider is told of.
     pub offer: Offer,
+    /// What was reserved for the reply.
     pub output_tokens_max: u32,
+    /// Of the target, else of the run; absent where nobody said one.
     pub temperature: Option<f64>,
+    /// The turn that it is sent in.
     pub turn: u32,
+    /// Counted from 1 in each turn.
     pub attempt: u32,
     /// How many earlier requests of this run got an answer or a failure. The script provider plays its
     /// replies by this number, so that a restart does not skip one.
@@ -52,6 +63,7 @@ impl Request<'_> {
 /// Which tools of the catalogue go to the provider as its own kind of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Offer {
+    /// Every tool.
     #[default]
     All,
     /// The report is written in the text, all else is called.
@@ -63,6 +75,7 @@ pub enum Offer {
 }
 
 impl Offer {
+    /// Whether a tool of the catalogue goes along.
     pub fn includes(self, tool: &str) -> bool {
         match self {
             Self::All => true,
@@ -76,18 +89,27 @@ impl Offer {
 /// One message of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
+    /// The goal, an answer to a call that was written as a tag, a summary, or all that a loop is shown.
     User {
+        /// As it is sent.
         text: Text,
     },
+    /// What the model said.
     Assistant {
+        /// Without its thoughts.
         text: Text,
+        /// Its thoughts, where the provider shows them.
         reasoning: Text,
         /// What the provider wants back with the reasoning, in its own words; see [`Reply::signed`].
         signed: Option<Text>,
+        /// Those that the conversation shows, in the order of the reply.
         calls: Vec<MessageCall>,
     },
+    /// The answer to a call.
     Tool {
+        /// The call that it answers.
         call_id: Arc<str>,
+        /// The output, a stub, or why the call was not executed.
         text: Text,
     },
 }
@@ -95,7 +117,9 @@ pub enum Message {
 /// A tool call as the model wrote it, for the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageCall {
+    /// The id that the answer names.
     pub id: Arc<str>,
+    /// A name that can be sent, even where the model wrote one that cannot.
     pub tool: Arc<str>,
     /// A JSON object as text.
     pub arguments: Text,
@@ -104,15 +128,20 @@ pub struct MessageCall {
 /// What a model answered, not yet checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
+    /// What it said; empty where it only called.
     pub text: String,
+    /// What it thought, as far as the provider shows that.
     pub reasoning: String,
     /// The reply as the provider wants it back in later requests (signatures, encrypted items, their places): a JSON
     /// object `{"dialect": …, "items": […]}` that only the dialect which wrote it reads.
     pub signed: Option<String>,
+    /// Those in the provider's own fields; those that are written in the text are found later.
     pub calls: Vec<ReplyCall>,
+    /// Absent where the provider did not count; the reserve is booked then.
     pub usage: Option<Usage>,
     /// What the provider says that the request cost.
     pub cost: Option<Money>,
+    /// Why it stopped, in the common word.
     pub finish: Finish,
     /// Why the model stopped, in the provider's word.
     pub stop_reason: Option<String>,
@@ -120,15 +149,20 @@ pub struct Reply {
     pub model: Option<String>,
     /// Who answered behind a router, where it says so.
     pub provider: Option<String>,
+    /// The provider's own id of the request.
     pub request_id: Option<String>,
+    /// From the first byte sent to the last one read.
     pub latency_ms: u64,
 }
 
 /// A tool call as the model wrote it. Nothing in it can be trusted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplyCall {
+    /// May be empty or used twice: it is replaced then.
     pub id: String,
+    /// May name no tool at all.
     pub tool: String,
+    /// Meant as a JSON object; may be anything.
     pub arguments: String,
 }
 
@@ -136,9 +170,13 @@ pub struct ReplyCall {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
+    /// It had said all.
     Stop,
+    /// It waits for the answers to its calls.
     ToolCalls,
+    /// The reply reached its bound: what stands last may be cut.
     Length,
+    /// The provider withheld what it said.
     ContentFilter,
     /// The model wrote calls that the provider itself could not read, so that it left them out.
     MalformedCalls,
@@ -161,7 +199,7 @@ impl Finish {
     }
 
     /// Why a model stops if nothing is wrong.
-    pub(crate) fn usual(has_calls: bool) -> Self {
+    pub(crate) fn default_of(has_calls: bool) -> Self {
         if has_calls {
             Self::ToolCalls
         } else {
@@ -173,12 +211,17 @@ impl Finish {
 /// Why no usable reply came.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
+    /// What the kernel decides by whether, when and whom it asks again.
     pub class: FailureClass,
+    /// The provider's words, or what went wrong on the way.
     pub message: String,
     /// The HTTP status, where there was one.
     pub status: Option<u16>,
+    /// After which time the provider wants to be asked again, where it says so.
     pub retry_after_ms: Option<u64>,
+    /// The provider's own id of the request.
     pub request_id: Option<String>,
+    /// From the first byte sent to the failure.
     pub latency_ms: u64,
     /// Whether the model may have worked, so that the provider may bill for it.
     pub billable: bool,
@@ -198,6 +241,7 @@ pub struct Overflow {
 }
 
 impl Failure {
+    /// With nothing known but this.
     pub fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
             class,
@@ -216,10 +260,15 @@ impl Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
+    /// The key is missing or not accepted: the run ends.
     Auth,
+    /// The account has nothing left: the run ends.
     Quota,
+    /// Too many requests: the target is left alone for a while.
     RateLimit,
+    /// The provider could not be reached, or the connection broke.
     Network,
+    /// The provider did not answer in time.
     Timeout,
     /// The provider or the model failed (5xx, a refused request).
     Model,
@@ -232,6 +281,7 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
+    /// Its stable name, as the log and the docs have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auth => "auth",

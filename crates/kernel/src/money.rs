@@ -15,14 +15,17 @@ const PICO_PER_DOLLAR: u64 = 1_000_000_000_000;
 pub struct Money(pub u64);
 
 impl Money {
+    /// The sum, at most what the number holds.
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
+    /// The difference, never below 0.
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// For people and charts only: it is not exact.
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PICO_PER_DOLLAR as f64
     }
@@ -66,7 +69,9 @@ impl FromStr for Money {
 /// Picodollars a token, which is the same number as microdollars a million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
+    /// For input tokens that were neither cached nor written into the cache.
     pub input: u64,
+    /// For output tokens, thoughts included.
     pub output: u64,
     /// For input tokens that came from the provider's cache.
     pub cached: u64,
@@ -81,18 +86,24 @@ pub struct Price {
 /// What a request costs, all of it, whose whole input is larger than so many tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LongPrice {
+    /// The input above which these rates hold.
     pub tokens: u64,
+    /// See [`Price::input`].
     pub input: u64,
+    /// See [`Price::output`].
     pub output: u64,
+    /// See [`Price::cached`].
     pub cached: u64,
+    /// See [`Price::written`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<u64>,
 }
 
 impl Price {
+    /// What a request costs that was counted.
     pub fn of(&self, usage: &Usage) -> Money {
         let long = self.long().filter(|(tokens, _)| usage.input > *tokens);
-        let rates = long.map_or(self.usual(), |(_, rates)| rates);
+        let rates = long.map_or(self.base_rates(), |(_, rates)| rates);
         rates.of(usage)
     }
 
@@ -116,10 +127,10 @@ impl Price {
     /// What requests of up to so many tokens of input may be charged at. Nothing says that long ones are the dearer.
     fn rates_up_to(&self, input: u64) -> impl Iterator<Item = Rates> {
         let long = self.long().filter(|(tokens, _)| input > *tokens);
-        std::iter::once(self.usual()).chain(long.map(|(_, rates)| rates))
+        std::iter::once(self.base_rates()).chain(long.map(|(_, rates)| rates))
     }
 
-    fn usual(&self) -> Rates {
+    fn base_rates(&self) -> Rates {
         Rates {
             input: self.input,
             output: self.output,

@@ -18,8 +18,10 @@ pub const OUTPUT_KEPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Which of the kernel's own tools a run offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct OwnTools {
+    /// [`BATCH`]: several calls in one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub batch: bool,
+    /// [`PROGRESS_REPORT`]: a sentence on what the model does, which executes nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub progress: bool,
     /// How much of an output that was cut is kept, so that the model can read on in it.

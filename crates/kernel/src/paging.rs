@@ -1,4 +1,7 @@
 //! Outputs that were cut, kept so that the model can read on in them.
+//!
+//! An output that is longer than a run shows keeps a handle, by which the model asks for another page of it. Only so much is
+//! kept, and the oldest goes first.
 
 use std::collections::VecDeque;
 
@@ -50,20 +53,20 @@ pub(crate) fn taken_out(bytes: usize, handle: Option<&String>) -> String {
 /// What is kept of the outputs of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeptOutputs {
-    outputs: VecDeque<Kept>,
+    outputs: VecDeque<KeptOutput>,
     bytes: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct KeptOutput {
     handle: String,
     text: Text,
     /// How much the tool had said, where that is more than is kept.
-    said_bytes: u64,
+    whole_bytes: u64,
 }
 
 /// What a call of the tool asks for.
-struct Asked {
+struct PageRequest {
     handle: String,
     offset: u64,
     bytes: Option<u64>,
@@ -71,17 +74,17 @@ struct Asked {
 
 impl KeptOutputs {
     /// Keeps an output, at most `bytes_max` of it, and forgets the oldest ones where it gets too much.
-    pub(crate) fn keep(&mut self, handle: String, text: &Text, said_bytes: u64, bytes_max: u64) {
+    pub(crate) fn keep(&mut self, handle: String, text: &Text, whole_bytes: u64, bytes_max: u64) {
         let max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
         let text = match text.len() <= max {
             true => text.clone(),
             false => text[..text.floor_char_boundary(max)].into(),
         };
         self.bytes += text.len() as u64;
-        self.outputs.push_back(Kept {
+        self.outputs.push_back(KeptOutput {
             handle,
             text,
-            said_bytes,
+            whole_bytes,
         });
         while self.bytes > bytes_max.saturating_mul(KEPT_FULL_MAX) {
             let oldest = self.outputs.pop_front();
@@ -98,32 +101,32 @@ impl KeptOutputs {
 
     /// One page, within `bytes_max`. Whatever is wrong with the arguments is told to the model.
     pub(crate) fn page(&self, arguments: &str, bytes_max: u64) -> (Outcome, String) {
-        let asked = Asked::read(arguments);
+        let request = PageRequest::read(arguments);
         let max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
-        match self.read(&asked, max) {
+        match self.read(&request, max) {
             Ok(page) => (Outcome::Ok, page),
             Err(why) => {
-                let mut told = format!("(tool failed: {why})");
-                told.truncate(told.floor_char_boundary(max));
-                (Outcome::Failed, told)
+                let mut message = format!("(tool failed: {why})");
+                message.truncate(message.floor_char_boundary(max));
+                (Outcome::Failed, message)
             }
         }
     }
 
-    fn read(&self, asked: &Asked, max: usize) -> Result<String, String> {
-        let kept = self.outputs.iter().find(|it| it.handle == asked.handle);
+    fn read(&self, request: &PageRequest, max: usize) -> Result<String, String> {
+        let kept = self.outputs.iter().find(|it| it.handle == request.handle);
         let kept = kept.ok_or_else(|| self.unknown())?;
         let total = kept.text.len();
-        let offset = usize::try_from(asked.offset).unwrap_or(usize::MAX);
+        let offset = usize::try_from(request.offset).unwrap_or(usize::MAX);
         if offset >= total {
             return Err(format!(
                 "offset {} is beyond the end: {total} bytes are kept",
-                asked.offset
+                request.offset
             ));
         }
         let from = kept.text.floor_char_boundary(offset);
         let room = max.saturating_sub(kept.head_bytes_max());
-        let wanted = asked.bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        let wanted = request.bytes.and_then(|bytes| usize::try_from(bytes).ok());
         let wanted = wanted.unwrap_or(usize::MAX).min(room);
         // A page has one character at least, or the model would ask for the same again.
         let first = kept.text.ceil_char_boundary(from + 1);
@@ -147,7 +150,7 @@ impl KeptOutputs {
     }
 }
 
-impl Kept {
+impl KeptOutput {
     /// The numbers in a head are longest at the end.
     fn head_bytes_max(&self) -> usize {
         let total = self.text.len();
@@ -157,7 +160,7 @@ impl Kept {
 
     fn head(&self, from: usize, to: usize) -> String {
         let total = self.text.len();
-        let lost = self.said_bytes.saturating_sub(total as u64);
+        let lost = self.whole_bytes.saturating_sub(total as u64);
         let rest = match (to < total, lost) {
             (true, _) => format!("next offset {to}"),
             (false, 0) => "the end".into(),
@@ -172,7 +175,7 @@ impl Kept {
     }
 }
 
-impl Asked {
+impl PageRequest {
     /// The schema has let the arguments through.
     fn read(arguments: &str) -> Self {
         let value: Value = serde_json::from_str(arguments).unwrap_or_default();
@@ -193,9 +196,9 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn kept(text: &str, said_bytes: u64, bytes_max: u64) -> KeptOutputs {
+    fn kept(text: &str, whole_bytes: u64, bytes_max: u64) -> KeptOutputs {
         let mut outputs = KeptOutputs::default();
-        outputs.keep(handle(1, 0), &text.into(), said_bytes, bytes_max);
+        outputs.keep(handle(1, 0), &text.into(), whole_bytes, bytes_max);
         outputs
     }
 

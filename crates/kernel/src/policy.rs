@@ -14,7 +14,9 @@ pub use pattern::ToolPattern;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// The call is executed as it stands.
     Approved,
+    /// The call is passed over.
     Denied {
         /// What the model is told.
         reason: Text,
@@ -25,14 +27,17 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
+    /// It is executed.
     #[default]
     Allow,
     /// A person is asked first; the run waits.
     Ask,
+    /// It is refused, and the model is told so.
     Deny,
 }
 
 impl Permission {
+    /// The word for it in the configuration and in logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -49,13 +54,16 @@ impl Permission {
 /// What happens with the calls of some tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
+    /// Which tools it is about.
     pub tools: ToolPattern,
+    /// What is to happen with their calls.
     pub permission: Permission,
 }
 
 /// The rules of a run. The first rule that matches a tool holds; without one the tool is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
+    /// In the order in which they are tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
     /// The tools whose output nobody vouches for: it marks the run.

@@ -210,7 +210,7 @@ impl Catalog {
 
 /// How a run stands as what it is.
 #[derive(Clone, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum ProfileState {
     Plain(Plain),
     Agent(Reporting),
     Loop(Box<Looping>),
@@ -225,7 +225,7 @@ pub(crate) enum Begin {
     End(Termination),
 }
 
-impl Standing {
+impl ProfileState {
     pub(crate) fn begin(started: &RunStarted, run: &str, at: Millis) -> Self {
         match Profile::of(&started.config) {
             Profile::Plain => Self::Plain(Plain::default()),
@@ -390,8 +390,8 @@ impl Standing {
     }
 
     /// Whether the model has written once more a text that may be the report.
-    pub(crate) fn said_prose_again(&self) -> bool {
-        self.reporting().is_some_and(Reporting::said_prose_again)
+    pub(crate) fn has_repeated_prose(&self) -> bool {
+        self.reporting().is_some_and(Reporting::has_repeated_prose)
     }
 
     /// The report of a run whose turns are used up, where it has one to give.

@@ -1,4 +1,8 @@
 //! No progress: the same thing again and again.
+//!
+//! Hashes of what was done are compared, never its meaning: the same call with the same result, a few calls in turn, the same
+//! fault with whatever arguments, turns in which nothing was done. Each is counted by itself and forgotten as soon as
+//! something else happens.
 
 use std::collections::VecDeque;
 

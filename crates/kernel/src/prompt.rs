@@ -10,7 +10,7 @@ use crate::hash::Hash;
 use crate::model::{Message, Offer};
 
 /// More broken calls than these are not told one by one.
-const CALLS_TOLD_MAX: usize = 3;
+const CALLS_NAMED_MAX: usize = 3;
 
 /// What is told of one broken call.
 const FAULT_CHARS_MAX: usize = 140;
@@ -162,7 +162,7 @@ pub(crate) fn rejection(reason: RejectReason, calls: &[Call]) -> Arc<str> {
                 let fault: String = fault.chars().take(FAULT_CHARS_MAX).collect();
                 Some(format!("\n- {fault}"))
             });
-            let faults: String = faults.take(CALLS_TOLD_MAX).collect();
+            let faults: String = faults.take(CALLS_NAMED_MAX).collect();
             format!("{UNREADABLE_CALLS}{faults}").into()
         }
     }

@@ -39,15 +39,15 @@ pub fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> O
         .map(|(_, word)| word)
 }
 
-/// What kind of value stands there, in words.
-pub fn type_of(value: &Value) -> &'static str {
+/// What stands there, in words: its kind, and a little of it.
+pub fn found(value: &Value) -> String {
     match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
+        Value::Null => "null".into(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => format!("the number {}", short(&number.to_string())),
+        Value::String(text) => format!("the text {:?}", short(text)),
+        Value::Array(members) => format!("a list of {}", members.len()),
+        Value::Object(_) => "an object".into(),
     }
 }
 

@@ -18,6 +18,7 @@ pub const REPAIR_BYTES_MAX: usize = 10_000_000;
 /// A JSON value, and what had to be changed in its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
+    /// What the text means.
     pub value: Value,
     /// Empty if the text was JSON as it stood.
     pub steps: Vec<RepairStep>,
@@ -33,12 +34,24 @@ impl Parsed {
 /// Why a text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RepairFault {
+    /// It was not even looked at.
     #[error("{bytes} bytes are more than the {REPAIR_BYTES_MAX} that are read")]
-    TooLarge { bytes: usize },
+    TooLarge {
+        /// What the text has.
+        bytes: usize,
+    },
+    /// It is no JSON, and its meaning is not plain.
     #[error("not JSON: {why}")]
-    Unreadable { why: String },
+    Unreadable {
+        /// What the parser says of the text as it stands.
+        why: String,
+    },
+    /// It is JSON, but arguments must be an object.
     #[error("a JSON object is wanted, not {found}")]
-    NotAnObject { found: &'static str },
+    NotAnObject {
+        /// What it is instead, in words.
+        found: &'static str,
+    },
 }
 
 /// Reads the arguments of a call. The caller deals with a blank text and with a reply that was cut by its

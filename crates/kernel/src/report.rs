@@ -25,16 +25,22 @@ pub use synthetic::{Shortfall, SyntheticReason, synthetic};
 /// A report as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
+    /// Whether the model gave it.
     pub status: ReportStatus,
+    /// Which way it came.
     pub source: ReportSource,
+    /// Always the one that was asked for.
     pub format: ReportFormat,
     /// The text; for JSON the JSON text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Text>,
+    /// For JSON the value itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_json: Option<Value>,
+    /// For Slack the array of messages; there is no content then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Value>,
+    /// What the model gave beside it, or why the report is ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
@@ -43,11 +49,14 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportStatus {
+    /// The model gave it.
     Success,
+    /// The run made it, because the model gave none.
     Failure,
 }
 
 impl ReportStatus {
+    /// The word for it in logs and in what people are shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -60,9 +69,13 @@ impl ReportStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportSource {
+    /// A call of the tool for it.
     ToolCall,
+    /// A tag in the text.
     Xml,
+    /// A text that stood in the place of a report.
     Text,
+    /// Made by the run itself.
     Synthetic,
 }
 
@@ -81,15 +94,27 @@ impl ReportSource {
 /// What was put right in a report that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReportWarning {
+    /// The model says that it wrote another format than was asked for.
     #[error("the report says format {found:?}, this run reports {expected}: kept as {expected}")]
     OtherFormat {
+        /// What it says.
         found: String,
+        /// What was asked for, and what it is kept as.
         expected: &'static str,
     },
+    /// Its JSON was mended.
     #[error("the report's JSON was repaired: {steps}")]
-    Repaired { steps: String },
+    Repaired {
+        /// What was changed, by the names of [`RepairStep`](crate::RepairStep).
+        steps: String,
+    },
+    /// A text held the JSON that the schema wants there.
     #[error("the text at {place} was parsed as JSON, as the schema wants")]
-    ParsedText { place: String },
+    ParsedText {
+        /// A JSON pointer.
+        place: String,
+    },
+    /// The metadata could not be kept; the report itself is.
     #[error("the report's metadata is not an object: dropped")]
     DroppedMetadata,
 }
@@ -97,31 +122,75 @@ pub enum ReportWarning {
 /// Why a report was not accepted. The model is shown this.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReportFault {
+    /// The arguments are something else than an object.
     #[error("the arguments of the final report are not an object: pass {field}")]
-    NotAnObject { field: &'static str },
+    NotAnObject {
+        /// The member that is wanted in one.
+        field: &'static str,
+    },
+    /// What the format needs is not there.
     #[error("the final report has no {field}: pass it")]
-    Missing { field: &'static str },
+    Missing {
+        /// Its name.
+        field: &'static str,
+    },
+    /// It is there, and blank.
     #[error("{field} of the final report is empty: write the report into it")]
-    Empty { field: &'static str },
+    Empty {
+        /// Its name.
+        field: &'static str,
+    },
+    /// It is there, and of another type.
     #[error("{field} of the final report must be {wanted}")]
     WrongType {
+        /// Its name.
         field: &'static str,
+        /// The type, in words.
         wanted: &'static str,
     },
+    /// The text is wrapped in a way that nobody knows.
     #[error("encoding {found:?} of the final report is not known: use raw or base64")]
-    UnknownEncoding { found: String },
+    UnknownEncoding {
+        /// What the model says.
+        found: String,
+    },
+    /// It says base64 and is none.
     #[error(
         "report_content is not base64 of UTF-8 text: {why}; encode it again or use encoding raw"
     )]
-    BadBase64 { why: String },
+    BadBase64 {
+        /// What the decoder says.
+        why: String,
+    },
+    /// The format is JSON, and this is none.
     #[error("the final report is not JSON: {why}")]
-    BadJson { why: String },
+    BadJson {
+        /// What the parser says.
+        why: String,
+    },
+    /// The JSON was cut by the output limit: what was read would be a part of it.
     #[error("the final report ends inside a JSON value: write it again, shorter")]
     Cut,
+    /// It is JSON and does not fit the schema.
     #[error("the final report does not fit its schema: {place}: {why}")]
-    Invalid { place: String, why: String },
+    Invalid {
+        /// A JSON pointer into the report.
+        place: String,
+        /// What the schema demands there.
+        why: String,
+    },
+    /// Nobody can report by this schema: it is the fault of the agent file.
     #[error("the schema of the report is not usable: {why}")]
-    BadSchema { why: String },
+    BadSchema {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Slack would refuse the messages.
     #[error("Slack messages: {place}: {why}")]
-    BadSlack { place: String, why: String },
+    BadSlack {
+        /// A JSON pointer into the messages.
+        place: String,
+        /// What Slack demands there.
+        why: String,
+    },
 }

@@ -1,4 +1,8 @@
 //! What follows a failed attempt: another target, a wait, or the end of the turn.
+//!
+//! The targets are tried in turn, beginning with the first in each turn of the run. A target that limits is left alone for as
+//! long as it says, one that failed for a while that doubles, one that refuses the request for the rest of the turn. Nothing
+//! here waits: the time at which it may go on leaves as an effect.
 
 use crate::config::Target;
 use crate::event::AttemptFailed;

@@ -21,8 +21,10 @@ pub enum SandboxLevel {
 }
 
 impl SandboxLevel {
+    /// From the tightest to the widest.
     pub const ALL: [Self; 3] = [Self::ReadOnly, Self::WorkspaceWrite, Self::Full];
 
+    /// The word for it in the configuration and in logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -31,6 +33,7 @@ impl SandboxLevel {
         }
     }
 
+    /// Reads such a word, exactly as it is written.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == word)
     }
@@ -39,6 +42,7 @@ impl SandboxLevel {
 /// What is demanded for the commands and servers of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SandboxConfig {
+    /// How far commands may reach.
     #[serde(default)]
     pub level: SandboxLevel,
     /// Whether the run is refused where the machine cannot enforce the whole of the level.
@@ -57,6 +61,7 @@ pub struct SandboxConfig {
     /// Places in the person's home, and others that are hidden, that commands may read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub show: Vec<String>,
+    /// What the processes of one command may use.
     #[serde(default)]
     pub limits: ProcessLimits,
 }

@@ -13,6 +13,7 @@ mod weight;
 
 use std::sync::OnceLock;
 
+use bonded_schema::{Draft, Mismatch, Validator};
 use serde_json::Value;
 
 use crate::plain_schema::is_plain;
@@ -47,7 +48,7 @@ pub struct Schema {
     /// Whether it is a schema was seen without the validator.
     is_plain: bool,
     /// Where the schema is plain, set up for the first value that is not seen to fit; else from the beginning.
-    validator: OnceLock<jsonschema::Validator>,
+    validator: OnceLock<Validator>,
     /// How many steps one value takes at most, where that does not depend on the value.
     breadth: Option<u64>,
 }
@@ -62,6 +63,13 @@ impl Schema {
     /// Prepares a schema that somebody gives; the error says why it cannot be used.
     pub fn new(schema: &Value) -> Result<Self, String> {
         check_size(schema)?;
+        Self::compile(schema)
+    }
+
+    /// Prepares a schema that somebody wrote for values of others: it must be one by the schema of schemas, too.
+    pub fn checked(schema: &Value) -> Result<Self, String> {
+        check_size(schema)?;
+        bonded_schema::check_schema(schema)?;
         Self::compile(schema)
     }
 
@@ -80,7 +88,7 @@ impl Schema {
         })
     }
 
-    fn validator(&self) -> &jsonschema::Validator {
+    fn validator(&self) -> &Validator {
         let set_up = || validator(&self.source, true).expect("what is plain is a schema");
         self.validator.get_or_init(set_up)
     }
@@ -163,26 +171,22 @@ impl Schema {
     }
 
     fn explain(&self, value: &Value) -> Result<(), Misfit> {
-        self.validator().validate(value).map_err(|error| Misfit {
-            place: error.instance_path().to_string(),
-            why: error.masked().to_string(),
-        })
+        let explained = self.validator().validate(value);
+        explained.map_err(|Mismatch { place, why }| Misfit { place, why })
     }
 }
 
-fn validator(schema: &Value, is_plain: bool) -> Result<jsonschema::Validator, String> {
-    let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS_MAX);
-    let options = jsonschema::options().with_pattern_options(patterns);
+fn validator(schema: &Value, is_plain: bool) -> Result<Validator, String> {
     // What is plain means the same in every draft, and the schema of schemas of this one is the shortest to set up.
-    let options = match is_plain {
-        true => options.with_draft(jsonschema::Draft::Draft7),
-        false => options,
+    let draft = match is_plain {
+        true => Draft::Seven,
+        false => Draft::Named,
     };
-    options.build(schema).map_err(|error| error.to_string())
+    Validator::new(schema, draft, BACKTRACKS_MAX)
 }
 
 /// Whether a schema is small enough to be taken in; to be asked before anything else is done with one.
-pub fn check_size(schema: &Value) -> Result<(), String> {
+pub(crate) fn check_size(schema: &Value) -> Result<(), String> {
     let bytes = weight::bytes_of(schema);
     if bytes > BYTES_MAX {
         return Err(format!(

@@ -1,4 +1,8 @@
 //! One step: what came from outside goes in, what is to be made durable and then done comes out.
+//!
+//! A step goes on until something is needed from outside. Each event that it makes is applied at once, so that the next
+//! decision is made from the state that a replay would have. The host makes the entries durable, and only then is it given the
+//! effect: what was done and is not in the log cannot happen.
 
 mod ask;
 mod attempt;
@@ -18,7 +22,7 @@ mod wave;
 use crate::entry::{Entry, Head, Header};
 use crate::event::{Event, FORMAT, RunStarted};
 use crate::id::{GoalId, RunId};
-use crate::run::{Phase, Run, apply, replay};
+use crate::run::{Run, RunPhase, apply, replay};
 use crate::termination::{Termination, TerminationKind};
 use crate::time::Millis;
 
@@ -28,6 +32,20 @@ pub use input::Input;
 pub use invoke::Invocation;
 
 /// Begins a run: its first step records it and starts the first attempt.
+///
+/// ```
+/// # use bonded_kernel::{Catalog, Millis, RunConfig, RunId, RunStarted, Target, start};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = RunConfig::new("/tmp", vec![Target::new("local", "http://localhost:8080", "small")]);
+/// # let catalog = Catalog::of_run([], &config)?;
+/// # let started = RunStarted::new("What is 6 times 7?".into(), "".into(), config, catalog);
+/// let (run, step) = start(RunId::new("run-1")?, Millis(0), started);
+/// let kinds: Vec<&str> = step.entries().iter().map(|it| it.event.kind()).collect();
+/// assert_eq!(kinds, ["run_started", "attempt_started"]);
+/// assert_eq!(step.after(), run.head());
+/// # Ok(())
+/// # }
+/// ```
 pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
     start_as(FORMAT, id, now, started)
 }
@@ -67,6 +85,30 @@ pub(crate) fn start_as(format: u16, id: RunId, now: Millis, started: RunStarted)
 }
 
 /// Takes an input in: the run is changed by the entries that the step holds, and by nothing else.
+///
+/// ```
+/// # use bonded_kernel::{Catalog, Millis, RunConfig, RunId, RunStarted, Target, start};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = RunConfig::new("/tmp", vec![Target::new("local", "http://localhost:8080", "small")]);
+/// # let catalog = Catalog::of_run([], &config)?;
+/// # let started = RunStarted::new("What is 6 times 7?".into(), "".into(), config, catalog);
+/// use bonded_kernel::{Effect, Failure, FailureClass, Input, step};
+///
+/// let (mut run, _first) = start(RunId::new("run-1")?, Millis(0), started);
+/// let failure = Failure::new(FailureClass::Network, "connection refused");
+/// let failed = Input::Failed { turn: 1, attempt: 1, failure: Box::new(failure) };
+/// let step = step(&mut run, Millis(10), failed);
+/// assert_eq!(step.entries().len(), 1);
+///
+/// // The target is left alone for a while: the host is told until when.
+/// let durable = step.after();
+/// let Effect::Wait { until } = step.release(durable)? else {
+///     unreachable!("the only target has just failed");
+/// };
+/// assert!(until > Millis(10));
+/// # Ok(())
+/// # }
+/// ```
 pub fn step(run: &mut Run, now: Millis, input: Input) -> Step {
     step_as(FORMAT, run, now, input)
 }
@@ -75,7 +117,7 @@ pub fn step(run: &mut Run, now: Millis, input: Input) -> Step {
 pub(crate) fn step_as(format: u16, run: &mut Run, now: Millis, input: Input) -> Step {
     let before = run.head;
     // A clock that ran backwards would make the log's times fall.
-    let now = now.max(run.watch.last_at);
+    let now = now.max(run.tally.watch.last_at);
     let mut stepper = Stepper {
         run,
         format,
@@ -115,8 +157,8 @@ impl Stepper<'_> {
     fn emit_in(&mut self, turn: u32, event: Event) {
         let header = Header {
             format: self.format,
-            run: self.run.id.clone(),
-            goal: self.run.goal_id.clone(),
+            run: self.run.setup.id.clone(),
+            goal: self.run.setup.goal_id.clone(),
             seq: self.run.head.seq + 1,
             at: self.now,
             turn,
@@ -192,18 +234,18 @@ impl Stepper<'_> {
     }
 
     fn is_asking(&self, turn: u32, attempt: u32) -> bool {
-        matches!(self.run.phase, Phase::Asking { attempt: current, .. } if current == attempt)
+        matches!(self.run.phase, RunPhase::Asking { attempt: current, .. } if current == attempt)
             && self.run.turn == turn
     }
 
     fn is_acting(&self, turn: u32, call: u32) -> bool {
-        let is_up = matches!(self.run.phase, Phase::Acting { at, .. } if at == call as usize);
-        is_up && self.run.is_under_way(call as usize) && self.run.turn == turn
+        let is_up = matches!(self.run.phase, RunPhase::Acting { at, .. } if at == call as usize);
+        is_up && self.run.phase.is_under_way(call as usize) && self.run.turn == turn
     }
 
     /// Goes on from wherever the run stands until an effect is needed.
     fn advance(&mut self) {
-        if self.run.has_calls_under_way() {
+        if self.run.phase.has_calls_under_way() {
             // Nothing else is decided while others are at work: it might end the run.
             if !self.is_out_of_time() {
                 self.pass_lost();
@@ -214,10 +256,10 @@ impl Stepper<'_> {
             return;
         }
         match &self.run.phase {
-            Phase::Acting { .. } => self.invoke(),
-            Phase::Between => self.begin_turn(),
-            Phase::Retrying => self.retry(),
-            Phase::Asking { .. } | Phase::Ended(_) => {}
+            RunPhase::Acting { .. } => self.invoke(),
+            RunPhase::Between => self.begin_turn(),
+            RunPhase::Retrying => self.retry(),
+            RunPhase::Asking { .. } | RunPhase::Ended(_) => {}
         }
     }
 

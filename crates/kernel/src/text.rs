@@ -26,11 +26,14 @@ pub struct Text {
 /// Where a long text lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlobRef {
+    /// Of the text, by which the blob is named.
     pub hash: Hash,
+    /// What the text has, so that a reader knows before it fetches.
     pub bytes: u64,
 }
 
 impl Text {
+    /// A long text is hashed here, once.
     pub fn new(content: impl Into<Arc<str>>) -> Self {
         let content: Arc<str> = content.into();
         let blob = (content.len() > INLINE_BYTES_MAX).then(|| BlobRef {
@@ -48,6 +51,7 @@ impl Text {
         self.blob
     }
 
+    /// Whether the content is at hand.
     pub fn is_resolved(&self) -> bool {
         self.content.is_some()
     }
@@ -57,6 +61,7 @@ impl Text {
         self.content = Some(content);
     }
 
+    /// Empty where the text is unresolved.
     pub fn as_str(&self) -> &str {
         self.content.as_deref().unwrap_or_default()
     }

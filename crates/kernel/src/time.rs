@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Millis(pub u64);
 
 impl Millis {
+    /// So much later, at most as late as the number holds.
     pub fn plus(self, ms: u64) -> Self {
         Self(self.0.saturating_add(ms))
     }

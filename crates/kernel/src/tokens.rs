@@ -1,4 +1,8 @@
 //! How many tokens a text has, where nobody has counted them yet.
+//!
+//! A request is weighed before it is sent, and no provider counts in advance. So texts are estimated by tables that were
+//! measured with the vocabularies themselves, and each count that comes back with a reply corrects the estimates for that
+//! model.
 
 mod bytewise;
 mod calibration;

@@ -32,10 +32,12 @@ impl ToolEffect {
         *self == Self::Read
     }
 
+    /// Whether a call that was interrupted is made again.
     pub fn may_repeat(self) -> bool {
         matches!(self, Self::Read | Self::Idempotent)
     }
 
+    /// The word for it in logs and in what people are shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -48,10 +50,13 @@ impl ToolEffect {
 /// A tool as the model and the kernel see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
+    /// 1 to 64 letters, digits, `_` or `-`; unique in the catalogue.
     pub name: String,
+    /// What the model is told of it.
     pub description: String,
     /// JSON Schema of the arguments, an object.
     pub schema: Value,
+    /// As the tool declares it; one that nobody vouches for is a write.
     pub effect: ToolEffect,
     /// What is demanded for the processes that a call starts, where it starts any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,11 +123,11 @@ struct Inner {
     /// The specs as JSON: what the log keeps.
     text: Text,
     hash: Hash,
-    tools: Vec<Checked>,
+    tools: Vec<CatalogTool>,
     is_plain: OnceLock<bool>,
 }
 
-struct Checked {
+struct CatalogTool {
     spec: ToolSpec,
     /// Compiled at the first call: most runs use few of their tools.
     validator: OnceLock<Option<Schema>>,
@@ -131,14 +136,32 @@ struct Checked {
 /// Why a set of tools cannot be a catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadCatalog {
+    /// A call could not say which of the two it means.
     #[error("two tools are named {name:?}")]
-    DuplicateName { name: String },
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// Providers would refuse the request.
     #[error("tool name {name:?} is not usable: 1 to 64 letters, digits, '_' or '-'")]
-    BadName { name: String },
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// Its calls could not be checked.
     #[error("the schema of tool {name:?} is not a usable JSON Schema: {why}")]
-    BadSchema { name: String, why: String },
+    BadSchema {
+        /// The tool.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What a log has is no list of tools.
     #[error("the recorded catalogue is not readable: {why}")]
-    Unreadable { why: String },
+    Unreadable {
+        /// What the parser says.
+        why: String,
+    },
 }
 
 impl Catalog {
@@ -183,7 +206,7 @@ impl Catalog {
         let hash = Hash::of(text.as_bytes());
         let tools = specs
             .into_iter()
-            .map(|spec| Checked {
+            .map(|spec| CatalogTool {
                 spec,
                 validator: OnceLock::new(),
             })
@@ -196,18 +219,22 @@ impl Catalog {
         }))
     }
 
+    /// The specs as JSON, as the log keeps them.
     pub fn text(&self) -> &Text {
         &self.0.text
     }
 
+    /// Of that text: a part of the digest of every request.
     pub fn hash(&self) -> Hash {
         self.0.hash
     }
 
+    /// Sorted by name, the terminal tool included.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.0.tools.iter().map(|tool| &tool.spec)
     }
 
+    /// The tool of exactly this name.
     pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
         self.find(name).map(|tool| &tool.spec)
     }
@@ -233,7 +260,7 @@ impl Catalog {
         }
     }
 
-    fn find(&self, name: &str) -> Option<&Checked> {
+    fn find(&self, name: &str) -> Option<&CatalogTool> {
         let tools = &self.0.tools;
         let index = tools
             .binary_search_by(|tool| tool.spec.name.as_str().cmp(name))
@@ -310,7 +337,7 @@ fn check_spec(spec: &ToolSpec) -> Result<(), BadCatalog> {
     }
     let checked = check_size(&spec.schema).and_then(|()| match is_plain(&spec.schema) {
         true => Ok(()),
-        false => jsonschema::meta::validate(&spec.schema).map_err(|error| error.to_string()),
+        false => bonded_schema::check_schema(&spec.schema),
     });
     checked.map_err(|why| BadCatalog::BadSchema { name, why })
 }

@@ -22,6 +22,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Usage {
+    /// What counts against a budget of tokens; cached tokens count like others.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -36,6 +37,7 @@ impl Usage {
         }
     }
 
+    /// Adds another one, at most up to what the numbers hold.
     pub fn add(&mut self, other: &Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);

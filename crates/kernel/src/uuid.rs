@@ -83,6 +83,7 @@ macro_rules! ids {
                 Self(derived(parts))
             }
 
+            /// For a store, and for ids that follow from others.
             pub const fn as_bytes(&self) -> &[u8; 16] {
                 &self.0
             }

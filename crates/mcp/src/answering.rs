@@ -38,6 +38,7 @@ impl RequestUnderWay {
         Some(self.request.reply(finished))
     }
 
+    /// Subscriptions are answered here, because they live as long as the session and not as long as the request.
     async fn ask<S: Served>(
         &self,
         served: &Arc<S>,
@@ -56,6 +57,8 @@ impl RequestUnderWay {
         }
     }
 
+    /// The mark is taken before the watching begins, so that a change between the two is noticed. Whoever
+    /// subscribes again to the same resource replaces the watch instead of adding one.
     async fn subscribe<S: Served>(&self, served: &Arc<S>, uri: &str) -> Result<Value, McpFault> {
         let mark = served.mark(self.session.caller, uri).await?;
         let stop = self.session.over.child_token();

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::sessions::Listening;
 use bonded_web::event_stream::{SILENCE_MAX, event_stream};
 
+/// A comment, which clients pass over.
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": still here\n\n");
 /// After how many milliseconds a client comes back that has lost its connection.
 const RETRY_MS: u32 = 1000;
@@ -56,6 +57,8 @@ pub(super) fn news(
 }
 
 impl Hearing {
+    /// The next piece; `None` ends the stream. A stop goes before news, so that a server which ends is not kept by
+    /// a busy session.
     async fn next(&mut self) -> Option<Bytes> {
         let news = self.news.as_mut()?;
         tokio::select! {

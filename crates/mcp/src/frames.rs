@@ -1,5 +1,9 @@
 //! The events of one stream, numbered from 1: those that wait to be sent, and the last of those that were, for a
 //! client that lost them.
+//!
+//! Events get their numbers when they are taken in and keep them. What was sent may still have been lost on the
+//! way, so the last of it is kept within a bound of bytes; what waits is bounded by number, and whoever fills it
+//! must look at `has_room`.
 
 use std::collections::VecDeque;
 
@@ -16,7 +20,9 @@ pub(super) struct Frames {
     first: u64,
     /// How many of them were sent.
     sent: usize,
+    /// The bytes of those that were sent and are kept.
     sent_bytes: usize,
+    /// The most of that; 0 where nobody may come back.
     kept_bytes_max: usize,
 }
 
@@ -73,6 +79,7 @@ impl Frames {
         (self.sent, self.sent_bytes) = (0, 0);
     }
 
+    /// Forgets the oldest. The numbers of the others stay as they are.
     fn drop_first(&mut self) {
         let bytes = self.all.pop_front().map_or(0, |frame| frame.len());
         self.first += 1;

@@ -1,4 +1,10 @@
 //! The streamable HTTP transport: a request a POST, news by GET, the end by DELETE.
+//!
+//! What is checked, and in which order: where the page comes from (by the caller, before the body is read), what
+//! the client can read, the message, the version, the session. A request of the newest version has no session and
+//! stands alone; others need one, and get it with `initialize`. A call that takes long is answered as a stream of
+//! events where the client can read one, so that neither side takes the other for dead; everything else is a single
+//! JSON answer, if the client takes one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +41,9 @@ pub struct Endpoint<S> {
     served: Arc<S>,
     about: About,
     sessions: Sessions,
+    /// Whether clients must show a token; then a page of the server's own name is welcome too.
     has_tokens: bool,
+    /// How long the connection of one call may last; `None` is as long as the call.
     connection_max: Option<Duration>,
     stop: CancellationToken,
 }
@@ -69,6 +77,8 @@ impl<S: Served> Endpoint<S> {
         Some(refused(StatusCode::FORBIDDEN, message).response())
     }
 
+    /// Answers one message. The caller is whoever the token belongs to, and the body was bounded by whoever read
+    /// it.
     pub async fn post(&self, caller: Hash, headers: &HeaderMap, body: &[u8]) -> Response {
         match self.posted(caller, headers, body).await {
             Ok(response) => response,
@@ -76,6 +86,7 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
+    /// The same, with what HTTP refuses as an error.
     async fn posted(
         &self,
         caller: Hash,
@@ -117,6 +128,8 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
+    /// Makes a session and gives its id in a header. One that was refused, for instance for a missing version, is
+    /// not kept.
     fn greet(&self, caller: Hash, message: McpMessage) -> Result<Response, HttpRefusal> {
         let (session, news) = stranger(caller);
         let Received::Reply(reply) = session.take(&self.about, message) else {
@@ -135,6 +148,8 @@ impl<S: Served> Endpoint<S> {
         Ok(response)
     }
 
+    /// Answers as the client can read it. Whoever takes events and JSON gets events only for what takes long: a
+    /// stream costs a task and, where it may be taken up again, memory.
     async fn answer(
         &self,
         received: Received,
@@ -173,6 +188,7 @@ impl<S: Served> Endpoint<S> {
         }
     }
 
+    /// A client that names the event it has seen last wants the rest of that stream, and no news.
     fn got(&self, caller: Hash, headers: &HeaderMap) -> Result<Response, HttpRefusal> {
         if !Accepts::of(headers).events {
             let message = "the client must accept text/event-stream";

@@ -1,4 +1,6 @@
 //! A request that HTTP itself refuses, before any session hears of it.
+//!
+//! It has the shape of JSON-RPC all the same, so that a client can show why, and not a status alone.
 
 use axum::http::StatusCode;
 use serde_json::Value;
@@ -9,10 +11,12 @@ use super::fault::McpFault;
 #[derive(Debug)]
 pub(super) struct HttpRefusal {
     pub(super) status: StatusCode,
+    /// The id of the request, `null` where it could not be read.
     pub(super) id: Value,
     pub(super) fault: McpFault,
 }
 
+/// A refusal that belongs to no request in particular.
 pub(super) fn refused(status: StatusCode, message: &str) -> HttpRefusal {
     HttpRefusal {
         status,

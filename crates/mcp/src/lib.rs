@@ -1,5 +1,15 @@
 //! The Model Context Protocol as a server speaks it: messages, the greeting, requests under way, sessions, and two
 //! transports. It knows neither agents nor runs: what it serves is behind [`Served`].
+//!
+//! A message is read (`message`), taken in by a session in the order in which it came (`session`), and answered by
+//! what is served (`answering`). The transports differ in what a connection means: over stdio one client has one
+//! session for as long as the process lives; over HTTP sessions have ids, belong to the token that greeted, and
+//! outlive connections.
+//!
+//! - Nothing of a client is trusted: sessions, requests, questions, watched resources, lines and kept streams are
+//!   bounded, each by a constant beside what it bounds.
+//! - A request that is cancelled, or whose client is gone for good, is dropped, and with it the future that answers
+//!   it.
 
 mod about;
 mod answering;

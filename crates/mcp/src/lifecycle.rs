@@ -1,4 +1,8 @@
 //! Which version of the protocol is spoken: agreed upon in a greeting, or, since 2026-07-28, said by each request.
+//!
+//! With a greeting, the version is the session's and is decided once; without one, each request says it in its
+//! `_meta` and is answered in that version. Only this module knows the dates of versions: the rest asks for a
+//! lifecycle.
 
 use serde_json::{Value, json};
 
@@ -35,6 +39,7 @@ const CACHEABLE: [&str; 5] = [
     "resources/read",
 ];
 
+/// How a request came to its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lifecycle {
     /// The version was agreed upon, or is about to be.
@@ -44,6 +49,8 @@ pub(super) enum Lifecycle {
 }
 
 impl Lifecycle {
+    /// A greeting is always `Greeted`, whatever its `_meta` says. A discovery is `Inline`, but must name a known
+    /// version: it is how clients of both kinds find out what is spoken.
     pub(super) fn of(request: &Request) -> Result<Self, McpFault> {
         let version = request.meta(META_VERSION);
         let is_inline = match version.map(Value::as_str) {
@@ -111,6 +118,7 @@ pub(super) fn agreed(wanted: &str) -> &'static str {
     same.unwrap_or(newest)
 }
 
+/// The answer to `initialize`.
 pub(super) fn greeting(about: &About, version: &str) -> Value {
     json!({
         "protocolVersion": version,
@@ -141,6 +149,7 @@ pub(super) fn discovered(about: &About) -> Value {
     })
 }
 
+/// Names what is spoken in the data too, so that a client can try again without a person.
 fn unsupported(requested: &str) -> McpFault {
     let requested: String = requested.chars().take(64).collect();
     let supported: Vec<&str> = GREETED.into_iter().chain([INLINE]).collect();

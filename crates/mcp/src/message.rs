@@ -19,6 +19,7 @@ pub(super) type Outbox = mpsc::Sender<Value>;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Id(Value);
 
+/// A message that must be answered.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Request {
     pub(super) id: Id,
@@ -48,6 +49,7 @@ pub(super) struct Misread {
 }
 
 impl Id {
+    /// Fractions, `null` and everything else are refused: an answer could not be matched by them.
     pub(super) fn of(value: &Value) -> Option<Self> {
         let fits = value.is_string() || value.is_i64() || value.is_u64();
         fits.then(|| Self(value.clone()))
@@ -69,6 +71,7 @@ impl Request {
         self.params.get("_meta")?.get(name)
     }
 
+    /// The answer as a message, with the id of this request.
     pub(super) fn reply(&self, answered: Result<Value, McpFault>) -> Value {
         match answered {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": self.id.value(), "result": result }),
@@ -82,6 +85,8 @@ pub(super) fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
+/// Reads one message. The bounds on depth and number of values come first; then the id is looked for, so that
+/// whatever is wrong further on is answered under the id of the request.
 pub(super) fn read(bytes: &[u8]) -> Result<McpMessage, Misread> {
     let misread = |id: &Value, fault| Misread {
         id: id.clone(),

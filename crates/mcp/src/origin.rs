@@ -7,6 +7,7 @@ use axum::http::header::{HOST, ORIGIN};
 use bonded_web::loopback::is_loopback_name;
 
 /// What a browser says of the page that asks; programs say nothing.
+/// Every `Origin` header must be welcome. A request without one is: a page cannot leave out what its browser sends.
 pub(super) fn is_welcome(headers: &HeaderMap, has_tokens: bool) -> bool {
     let mut origins = headers.get_all(ORIGIN).iter();
     origins.all(|origin| {

@@ -35,6 +35,7 @@ struct Question<'a> {
 }
 
 impl Abilities {
+    /// What is not an object does not count: the protocol declares abilities by objects, and `true` is none.
     pub(super) fn of(capabilities: Option<&Value>) -> Self {
         let ability = |name: &str| capabilities.and_then(|all| all.get(name)?.as_object());
         Self {
@@ -45,6 +46,7 @@ impl Abilities {
         }
     }
 
+    /// Whatever else a method may be, it cannot be asked.
     pub(super) fn include(self, method: &str) -> bool {
         match method {
             "sampling/createMessage" => self.sampling,

@@ -32,6 +32,7 @@ impl Accepts {
     }
 }
 
+/// A version that is not named is good: clients before 2025-06-18 name none.
 pub(super) fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     let version = headers.get(standard_headers::VERSION);
     let is_known = |value: &HeaderValue| value.to_str().is_ok_and(lifecycle::is_known);
@@ -42,6 +43,7 @@ pub(super) fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     Err(refused(StatusCode::BAD_REQUEST, message))
 }
 
+/// Only whether it is named; whether there is such a session is for `Sessions` to say.
 pub(super) fn session_id(headers: &HeaderMap) -> Result<&str, HttpRefusal> {
     let id = headers.get(SESSION).and_then(|id| id.to_str().ok());
     id.ok_or_else(|| {

@@ -1,4 +1,8 @@
 //! What is served.
+//!
+//! This is the seam between the protocol and the program: the crate calls these methods, and what implements them
+//! never sees a transport. Futures that are dropped are the only way in which a cancellation reaches it, so an
+//! implementation must be good at being dropped at any await.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +18,7 @@ use super::session::McpSession;
 
 /// What a server offers beyond the protocol itself: its tools, resources and prompts, by the protocol's methods.
 pub trait Served: Send + Sync + 'static {
+    /// Asked once, when serving begins: what it says must hold for as long as the server lives.
     fn about(&self) -> About;
 
     /// Answers a request. A request that is cancelled, or whose client is gone, is dropped.
@@ -37,7 +42,9 @@ pub trait Served: Send + Sync + 'static {
 /// A request that is understood.
 #[derive(Debug)]
 pub struct ClientRequest {
+    /// The protocol's method, such as `tools/call`. Greetings, pings and subscriptions never come here.
     pub method: String,
+    /// The parameters by name, with `_meta` among them; empty where the client has sent none.
     pub params: Params,
     /// Who asks: the hash of a token, or nobody in particular.
     pub caller: Hash,
@@ -63,6 +70,7 @@ impl ClientRequest {
 /// The client of a request, who can be told things before the answer.
 #[derive(Clone, Debug)]
 pub struct RequestClient {
+    /// Where messages before the answer go; closed where the client takes a single answer only.
     pub(super) out: Outbox,
     /// The name under which the client wants to hear of progress.
     pub(super) progress_token: Option<Value>,
@@ -71,6 +79,7 @@ pub struct RequestClient {
 }
 
 impl RequestClient {
+    /// Whether the client has named a progress token; without one, what `progress` is given goes nowhere.
     pub fn wants_progress(&self) -> bool {
         self.progress_token.is_some()
     }
@@ -121,6 +130,7 @@ impl RequestClient {
         }
     }
 
+    /// Sends a notification ahead of the answer to this request. It waits for a client that reads slowly.
     pub async fn notify(&self, method: &str, params: &Value) {
         // A client that is gone hears nothing; its request is dropped by whoever noticed.
         let _gone = self.out.send(message::notification(method, params)).await;

@@ -1,4 +1,8 @@
 //! One client: what was agreed upon with it, its requests under way, and what it wants to be told of.
+//!
+//! Messages are taken in without waiting and under short locks, so that a cancellation which comes after its
+//! request finds it. What a session has begun ends with it: requests and watches hang on one token, and questions
+//! on their requests. It knows no transport, and does not know whether it is kept under an id.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,14 +23,20 @@ const UNDER_WAY_MAX: usize = 1024;
 /// How much of a client's name is kept.
 const NAME_CHARS_MAX: usize = 64;
 
+/// Shared by the transport, by each request under way and by whoever watches for it.
 #[derive(Debug)]
 pub(super) struct McpSession {
+    /// Whose token greeted; `Hash::ZERO` over stdio.
     pub(super) caller: Hash,
+    /// Set by the first `initialize`, and never again.
     greeted: OnceLock<Greeted>,
+    /// By the key of the id: how to cancel each request that is not answered.
     under_way: Mutex<BTreeMap<String, CancellationToken>>,
+    /// By address: how to end each watch.
     pub(super) watched: Mutex<BTreeMap<String, CancellationToken>>,
     questions: Questions,
     streams: Arc<Streams>,
+    /// Cancelled when the session ends; the tokens of requests and watches are its children.
     pub(super) over: CancellationToken,
     /// Takes what belongs to no request.
     pub(super) news: Outbox,
@@ -132,17 +142,19 @@ impl McpSession {
         }
     }
 
+    /// What can be answered at once is; everything else is entered under its id before this returns. An id that is
+    /// under way already is refused, because a cancellation could not say which of the two it means.
     fn begin(&self, about: &About, request: &Request) -> Result<Begun, McpFault> {
         let lifecycle = Lifecycle::of(request)?;
-        match (request.method.as_str(), lifecycle) {
-            (lifecycle::DISCOVER, _) => return Ok(Begun::Answer(lifecycle::discovered(about))),
-            ("ping", _) => return Ok(Begun::Answer(json!({}))),
-            ("initialize", _) => return self.greet(about, &request.params).map(Begun::Answer),
-            (_, Lifecycle::Greeted) if !self.is_greeted() => {
-                let message = "the client must send initialize first";
-                return Err(McpFault::invalid_request(message));
-            }
+        match request.method.as_str() {
+            lifecycle::DISCOVER => return Ok(Begun::Answer(lifecycle::discovered(about))),
+            "ping" => return Ok(Begun::Answer(json!({}))),
+            "initialize" => return self.greet(about, &request.params).map(Begun::Answer),
             _ => {}
+        }
+        if lifecycle == Lifecycle::Greeted && !self.is_greeted() {
+            let message = "the client must send initialize first";
+            return Err(McpFault::invalid_request(message));
         }
         let cancel = self.over.child_token();
         let mut under_way = lock(&self.under_way);
@@ -159,6 +171,7 @@ impl McpSession {
         Ok(Begun::UnderWay(lifecycle, cancel))
     }
 
+    /// Agrees upon a version and notes what the client can. A second greeting changes nothing and is refused.
     fn greet(&self, about: &About, params: &Params) -> Result<Value, McpFault> {
         let wanted = params.get("protocolVersion").and_then(Value::as_str);
         let wanted = wanted.ok_or_else(|| {
@@ -177,6 +190,7 @@ impl McpSession {
         Ok(lifecycle::greeting(about, version))
     }
 
+    /// A cancellation of what is not under way is nothing: the answer may have crossed it.
     fn cancel(&self, params: &Params) {
         let id = params.get("requestId").and_then(Id::of);
         let under_way = lock(&self.under_way);
@@ -186,6 +200,7 @@ impl McpSession {
     }
 }
 
+/// What a request is at first: answered, or entered with its lifecycle and the token that cancels it.
 enum Begun {
     Answer(Value),
     UnderWay(Lifecycle, CancellationToken),

@@ -1,4 +1,9 @@
 //! The sessions of a server that many clients reach.
+//!
+//! An id is drawn at random and counts only together with the caller that greeted, so that a stolen id is of no use
+//! with another token. Sessions that nobody uses are forgotten after an hour, or earlier where their caller opens
+//! too many; one with a request under way or a listener is never forgotten. There is no task that cleans up: each
+//! look does.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,9 +27,11 @@ const IDLE_MAX: Duration = Duration::from_secs(3600);
 /// How many news may wait for a client that does not listen.
 const NEWS_MAX: usize = 64;
 
+/// By id. The lock is held for lookups only, never across an await.
 #[derive(Debug, Default)]
 pub(super) struct Sessions(Mutex<BTreeMap<String, SessionEntry>>);
 
+/// A session with its news, and when its client last came with its id.
 #[derive(Debug)]
 struct SessionEntry {
     session: Arc<McpSession>,
@@ -37,10 +44,12 @@ struct SessionEntry {
 pub(super) struct Listening(Mutex<Option<mpsc::Receiver<Value>>>);
 
 impl Listening {
+    /// Takes the place of the listener; `None` if somebody has it.
     pub(super) fn begin(&self) -> Option<mpsc::Receiver<Value>> {
         lock(&self.0).take()
     }
 
+    /// Gives the place back, with what has not been read yet: the next listener has it.
     pub(super) fn end(&self, news: mpsc::Receiver<Value>) {
         *lock(&self.0) = Some(news);
     }
@@ -106,11 +115,13 @@ impl Sessions {
 }
 
 impl SessionEntry {
+    /// Whether it can be forgotten without anybody losing an answer or a stream.
     fn is_unused(&self) -> bool {
         self.session.is_idle() && self.listening.is_free()
     }
 }
 
+/// Forgets what has been unused for so long, and ends what was begun there, such as watched resources.
 fn forget_idle(kept: &mut BTreeMap<String, SessionEntry>, idle_max: Duration) {
     kept.retain(|_, kept| {
         let stays = !kept.is_unused() || kept.used.elapsed() < idle_max;

@@ -1,5 +1,8 @@
 //! The headers that repeat what a request says, since 2026-07-28: whatever stands between may go by them, so they
 //! must be true.
+//!
+//! A proxy that lets `tools/list` through and nothing else must not be shown that method while the body calls a
+//! tool. So a request whose headers and body differ is refused, and never answered by either of them.
 
 use axum::http::HeaderMap;
 use serde_json::Value;
@@ -30,6 +33,7 @@ pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), McpFau
     }
 }
 
+/// The header must be there once: of two values a proxy may read the other one.
 fn same(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), McpFault> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().map(|value| value.as_bytes());

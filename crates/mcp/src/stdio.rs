@@ -1,4 +1,9 @@
 //! Messages as lines of two streams. Reading and writing have a thread each, because neither can be interrupted.
+//!
+//! The session has no id and its caller is nobody in particular: whoever started the process may do all that it
+//! offers. The end of the input is the end of the client; answers that are nearly there still have half a second,
+//! and so has the client to read them. A thread that is stuck in a read or a write is left behind when the process
+//! ends.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::Arc;
@@ -19,6 +24,7 @@ use super::message::Outbox;
 use super::served::Served;
 use super::session::{McpSession, Received};
 
+/// The most bytes of one message. A longer line is skipped to its end and refused, and the next one counts again.
 const LINE_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// How many messages may wait to be written, or to be taken in.
 const WAITING_MAX: usize = 64;
@@ -32,7 +38,9 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// A line as it was read.
 #[derive(Debug, PartialEq)]
 enum InputLine {
+    /// Without its line feed; a carriage return before it is still there.
     Whole(Vec<u8>),
+    /// It had more than the most bytes; none of them are kept.
     TooLong,
 }
 
@@ -74,6 +82,7 @@ pub async fn talk<S: Served>(
     let _unread = timeout(LAST_WORDS, written).await;
 }
 
+/// Takes a line in, without waiting. Empty lines are passed over.
 fn receive(session: &Arc<McpSession>, about: &About, line: &InputLine) -> Received {
     let bytes = match line {
         InputLine::TooLong => {
@@ -90,6 +99,8 @@ fn receive(session: &Arc<McpSession>, about: &About, line: &InputLine) -> Receiv
     }
 }
 
+/// One task for each line. The order of answers is therefore that in which they are ready; the order in which lines
+/// take effect was decided before, in `receive`.
 async fn answer<S: Served>(served: Arc<S>, received: Received, out: Outbox) {
     let reply = match received {
         Received::Nothing => None,
@@ -102,6 +113,8 @@ async fn answer<S: Served>(served: Arc<S>, received: Received, out: Outbox) {
     }
 }
 
+/// Runs on a thread of its own until the stream ends or nobody takes lines any more. The channel is bounded: a
+/// client that sends faster than it is answered waits in its own write.
 fn read_lines(input: impl Read, lines: &mpsc::Sender<InputLine>) {
     let mut input = BufReader::new(input);
     // A stream that cannot be read any more has ended.

@@ -35,6 +35,7 @@ pub(super) struct Terms {
     pub(super) stop: CancellationToken,
 }
 
+/// One task owns it and does everything in turn: readers that come and go, messages, the answer and the deadlines.
 struct AnswerStream {
     name: Option<Name>,
     /// `None` once it is answered.
@@ -99,6 +100,8 @@ pub(super) fn begin(
 }
 
 impl AnswerStream {
+    /// The order of the arms is the order of what counts: a new reader before the loss of the old one, sending
+    /// before taking more in, messages before the answer that must come last.
     async fn flow(mut self, stop: CancellationToken) {
         while self.goes_on() {
             let is_waiting = self.opening.is_some() || self.frames.is_waiting();
@@ -152,6 +155,7 @@ impl AnswerStream {
         }
     }
 
+    /// From here on a reader has `AWAY_MAX` to come. What was sent and is kept waits for it.
     fn let_go(&mut self) {
         (self.reader, self.opening) = (None, None);
         self.deadline = Some(Instant::now() + AWAY_MAX);
@@ -163,6 +167,7 @@ impl AnswerStream {
         self.frames.push(events::frame(id.as_deref(), message));
     }
 
+    /// The answer is the last event. Messages that were sent before it and are still in the channel go before it.
     fn end(&mut self, answered: Option<Value>) {
         self.answer = None;
         while let Ok(message) = self.messages.try_recv() {

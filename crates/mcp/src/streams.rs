@@ -1,4 +1,8 @@
 //! The streams of a session that its client may take up again.
+//!
+//! The registry only leads a returning connection to the task that has the stream; the events are kept there. A
+//! stream is named by a number that counts within the session, so that an event of another session names nothing
+//! here.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +20,7 @@ pub(super) struct Streams(Mutex<OpenStreams>);
 
 #[derive(Debug, Default)]
 struct OpenStreams {
+    /// How many were begun: the name of the last one.
     begun: u64,
     open: BTreeMap<u64, mpsc::Sender<StreamReader>>,
     /// Those whose answer is there, the oldest first.
@@ -73,6 +78,7 @@ impl Streams {
         }
     }
 
+    /// Called when the task of the stream ends; one that made room before is not there any more, which is no fault.
     pub(super) fn forget(&self, stream: u64) {
         let mut known = self.lock();
         known.open.remove(&stream);

@@ -9,6 +9,8 @@ use super::message::{self, Outbox};
 use super::served::Served;
 
 /// Tells of each change of a resource until it changes no more or nobody wants to know.
+/// Changes that come while the client does not read are reported as one: the mark is that of the last look. A
+/// resource that can no longer be looked at is not reported either.
 pub(super) async fn watch<S: Served>(
     served: Arc<S>,
     uri: String,

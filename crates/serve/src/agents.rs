@@ -7,12 +7,11 @@
 mod access;
 mod answer;
 mod ask;
-mod body;
+pub(crate) mod body;
 mod chat;
 mod client;
 mod conversation;
 mod key;
-mod mcp;
 mod models;
 mod own;
 mod places;
@@ -20,21 +19,18 @@ mod progress;
 mod refusal;
 mod request;
 mod responses;
-mod routes;
+pub(crate) mod routes;
 mod runs;
 mod stream;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::request::Parts;
 use bonded_host::agent::{Agent, AgentTools, Moment};
 use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
-use bonded_web::connection::{self, Connections};
 use bonded_web::guests::Asker;
-use tokio::net::TcpListener;
 
 pub(crate) use access::Caller;
 pub use access::{Tokens, needs_tokens};
@@ -47,17 +43,16 @@ pub use own::Apart;
 pub(crate) use own::Own;
 use places::Places;
 pub(crate) use progress::Follower;
-pub(crate) use refusal::Refusal;
+pub(crate) use refusal::AgentRefusal;
 pub(crate) use request::{AgentRequest, Streaming, named_wish};
 pub(crate) use runs::Runs;
-
-/// How long clients may take to read the last of their answers.
-const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What a server is made of.
 #[derive(Debug)]
 pub struct ServerSettings {
+    /// Each is served as a model under its name.
     pub agents: Vec<Agent>,
+    /// Who may ask; none means that only this machine may.
     pub tokens: Tokens,
     /// Whether callers have directories and runs of their own.
     pub apart: Apart,
@@ -83,7 +78,7 @@ pub struct ServerSettings {
 #[derive(Debug)]
 pub struct AgentServer {
     pub(crate) models: Models,
-    tokens: Tokens,
+    pub(crate) tokens: Tokens,
     pub(crate) apart: Apart,
     pub(crate) limits: Limits,
     pub(crate) runs: Arc<Runs>,
@@ -93,7 +88,7 @@ pub struct AgentServer {
 
 impl AgentServer {
     /// Who asks; where there are several tokens, the connection is known by it from now on.
-    fn caller(&self, head: &Parts) -> Result<Caller, Refusal> {
+    pub(crate) fn caller(&self, head: &Parts) -> Result<Caller, AgentRefusal> {
         let caller = self.tokens.caller(&head.headers)?;
         if let Some(asker) = head.extensions.get::<Asker>()
             && self.tokens.count() > 1
@@ -109,6 +104,7 @@ impl AgentServer {
     }
 
     /// A server whose runs end when `end_runs` is cancelled.
+    /// Nothing runs yet: runs begin with requests.
     pub fn new(
         settings: ServerSettings,
         host: Arc<Host>,
@@ -126,56 +122,4 @@ impl AgentServer {
             tools,
         })
     }
-}
-
-/// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, or were let
-/// go of.
-pub async fn serve(
-    listener: TcpListener,
-    settings: ServerSettings,
-    host: Arc<Host>,
-    tools: Arc<AgentTools>,
-    beside: Router,
-    stop: CancellationToken,
-) {
-    let end_runs = CancellationToken::new();
-    let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
-    let connection_max = settings.connection_max;
-    let interrupt = host.interrupt.clone();
-    let server = AgentServer::new(settings, host, tools, end_runs.clone());
-    let runs = server.runs.clone();
-    let mcp = has_mcp.then(|| mcp::router(server.clone(), connection_max, stop.clone()));
-    let router = routes::router(server, mcp).merge(beside);
-    let mut connections = accept(listener, router, stop).await;
-    let mut quiet = std::pin::pin!(async {
-        connections.wait().await;
-        runs.ended().await;
-    });
-    if tokio::time::timeout(stop_after, &mut quiet).await.is_err() {
-        // Runs are let go of: whoever asks again with the same key takes them up.
-        interrupt.cancel();
-        end_runs.cancel();
-        runs.ended().await;
-        // A client that does not read must not keep the process.
-        let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
-    }
-}
-
-/// Serves what has no runs of its own until `stop` is cancelled and the requests under way have been answered.
-pub async fn serve_router(
-    listener: TcpListener,
-    router: Router,
-    stop_after: Duration,
-    stop: CancellationToken,
-) {
-    let mut connections = accept(listener, router, stop).await;
-    // A client that does not read must not keep the process.
-    let _unread = tokio::time::timeout(stop_after, connections.wait()).await;
-}
-
-async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) -> Connections {
-    if let Some(few) = connection::raise_descriptors() {
-        tracing::warn!("{few}");
-    }
-    connection::accept(listener, router, stop).await
 }

@@ -4,6 +4,7 @@
 //! is made here.
 
 mod call;
+pub(crate) mod endpoint;
 mod offer;
 mod progress_sender;
 mod resources;

@@ -12,9 +12,14 @@ pub mod clock;
 mod cors;
 pub mod data_dir;
 mod diff;
+mod dto;
 mod guesses;
+mod handler;
 pub mod ids;
+#[cfg(test)]
+mod openapi;
 pub mod origins;
+mod outcome;
 pub mod password;
 mod query;
 mod rate;

@@ -5,73 +5,155 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::{BadEntry, RunId};
 use rusqlite::{Error, ErrorCode};
 
-use crate::sqlite::unreadable::unreadable;
+use crate::unreadable::unreadable;
 
 /// Why a store did not do what it was asked.
 ///
 /// It is `Clone` because the appends of one commit share its failure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
+    /// Somebody else appended meanwhile, or the caller's head is not of this log.
     #[error(
         "run {run}: the append follows entry {expected}, but the log ends with another entry {found}; load the run again"
     )]
     Conflict {
+        /// Whose log it is.
         run: RunId,
+        /// The number of the entry that the append follows.
         expected: u64,
+        /// The number of the last entry that the log has.
         found: u64,
     },
+    /// No append has begun a run of this id.
     #[error("there is no run {run}")]
-    UnknownRun { run: RunId },
+    UnknownRun {
+        /// The id.
+        run: RunId,
+    },
+    /// Another living process drives the run.
     #[error("run {run} is being driven by {by}; wait until it ends or stop that process")]
-    Held { run: RunId, by: String },
+    Held {
+        /// The run.
+        run: RunId,
+        /// The process, in words.
+        by: String,
+    },
+    /// The entries are no append, whatever the log holds: the caller made a mistake.
     #[error("the entries cannot be appended: {why}")]
-    NotAppendable { why: String },
+    NotAppendable {
+        /// Which one.
+        why: String,
+    },
+    /// The log of the run is full.
     #[error(
         "run {run} has reached {entries_max} entries, the most that a log can hold; start another run"
     )]
-    TooLong { run: RunId, entries_max: u64 },
+    TooLong {
+        /// The run.
+        run: RunId,
+        /// [`ENTRIES_MAX`](crate::ENTRIES_MAX).
+        entries_max: u64,
+    },
+    /// Nothing lies at the path, and it is not to be made.
     #[error(
         "{file}: there is no store; give the path of an existing one or start a run to create it"
     )]
-    Missing { file: PathBuf },
+    Missing {
+        /// The path.
+        file: PathBuf,
+    },
+    /// A directory, a pipe or the like lies at the path.
     #[error("{file}: this is not a regular file; give the path of a store's file")]
-    NotAFile { file: PathBuf },
+    NotAFile {
+        /// The path.
+        file: PathBuf,
+    },
+    /// A file of something else.
     #[error("{file}: this is not a store of bonded ({why}); give another path")]
-    NotAStore { file: PathBuf, why: String },
+    NotAStore {
+        /// Its path.
+        file: PathBuf,
+        /// How that is known.
+        why: String,
+    },
+    /// The file is a store's, and not whole any more.
     #[error("{file}: the store is damaged ({why}); restore it from a backup")]
-    Corrupt { file: PathBuf, why: String },
+    Corrupt {
+        /// Its path.
+        file: PathBuf,
+        /// What SQLite says of it.
+        why: String,
+    },
+    /// A newer build has brought the store to its own format.
     #[error(
         "{file}: the store has format {found}, this build reads up to {known}; use a newer build of bonded"
     )]
     NewerFormat {
+        /// Its path.
         file: PathBuf,
+        /// The format that it has.
         found: u32,
+        /// The newest that this build reads.
         known: u32,
     },
+    /// Nothing of the change was written.
     #[error("{file}: the disk is full, nothing was written; free some space and resume")]
-    Full { file: PathBuf },
+    Full {
+        /// The store's path.
+        file: PathBuf,
+    },
+    /// The store can be read and not written.
     #[error(
         "{file}: the store cannot be written ({why}); check the permissions of the file and of its directory"
     )]
-    ReadOnly { file: PathBuf, why: String },
+    ReadOnly {
+        /// Its path.
+        file: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+    /// Another process was writing for too long.
     #[error(
         "{file}: another process kept the store locked for {waited_ms} ms; try again or stop that process"
     )]
-    Locked { file: PathBuf, waited_ms: u64 },
+    Locked {
+        /// The store's path.
+        file: PathBuf,
+        /// How long it was waited for.
+        waited_ms: u64,
+    },
+    /// The disk failed. The store itself may be whole.
     #[error("{file}: reading or writing the store failed ({why}); check the disk")]
-    Io { file: PathBuf, why: String },
+    Io {
+        /// Its path.
+        file: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+    /// An entry is not what it was when it was appended. Other runs of the store may be whole.
     #[error("{file}: the log of run {run} is damaged; restore the store from a backup")]
     BadLog {
+        /// The store's path.
         file: PathBuf,
+        /// The run.
         run: RunId,
+        /// Which entry, and what is wrong with it.
         source: BadEntry,
     },
+    /// The path leads to another file than the one that is open.
     #[error(
         "{file}: the store was removed or replaced while it was in use, and nothing more is kept; put the file back, then resume"
     )]
-    Replaced { file: PathBuf },
+    Replaced {
+        /// The path.
+        file: PathBuf,
+    },
+    /// Its writer has ended, so that nobody answers.
     #[error("{file}: the store was closed while it was in use")]
-    Closed { file: PathBuf },
+    Closed {
+        /// The store's path.
+        file: PathBuf,
+    },
 }
 
 impl StoreError {

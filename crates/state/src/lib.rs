@@ -5,17 +5,20 @@
 //! [`Store::list`] and the release at a run's end need, never retries, and never prints. It knows no
 //! model, no tool and no configuration.
 
+#![warn(missing_docs)]
+
 mod append;
 mod error;
 mod memory;
 mod row;
 pub mod sqlite;
 mod store;
+mod unreadable;
 mod watchers;
 
 pub use append::ENTRIES_MAX;
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
-pub use store::{BoxFuture, Ends, Holder, ListFilter, Listed, Store};
+pub use store::{Ends, Holder, ListFilter, Listed, Store};
 pub use watchers::{Watcher, Watchers};

@@ -6,11 +6,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::{Entry, GoalId, Hash, Head, RunId};
+use futures_util::future::BoxFuture;
 
 use crate::append::Append;
 use crate::row::Row;
 use crate::watchers::Watchers;
-use crate::{BoxFuture, Ends, Holder, ListFilter, Listed, Store, StoreError};
+use crate::{Ends, Holder, ListFilter, Listed, Store, StoreError};
 
 /// What errors call a store that has no file.
 const NAME: &str = "(memory)";
@@ -25,12 +26,12 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct Shared {
-    content: Mutex<Content>,
+    content: Mutex<Logs>,
     watchers: Arc<Watchers>,
 }
 
 #[derive(Debug, Default)]
-struct Content {
+struct Logs {
     /// In the order in which they started.
     runs: Vec<Stored>,
     places: BTreeMap<RunId, usize>,
@@ -48,6 +49,7 @@ struct Stored {
 }
 
 impl MemoryStore {
+    /// An empty store, and the first handle to it.
     #[expect(
         clippy::new_without_default,
         reason = "a handle joins the living workers, which is more than a default value"
@@ -161,12 +163,12 @@ impl MemoryStore {
 }
 
 impl Shared {
-    fn content(&self) -> MutexGuard<'_, Content> {
+    fn content(&self) -> MutexGuard<'_, Logs> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Content {
+impl Logs {
     fn place(&self, run: &RunId) -> Result<usize, StoreError> {
         let unknown = || StoreError::UnknownRun { run: run.clone() };
         self.places.get(run).copied().ok_or_else(unknown)

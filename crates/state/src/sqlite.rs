@@ -9,7 +9,6 @@ mod keys;
 pub mod poll;
 pub mod pool;
 mod reader;
-pub mod unreadable;
 mod worker;
 mod writer;
 
@@ -19,17 +18,18 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use bonded_kernel::{Entry, Head, RunId};
+use futures_util::future::BoxFuture;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
 use crate::append::Append;
 use crate::watchers::Watchers;
-use crate::{BoxFuture, ListFilter, Listed, Store, StoreError};
-use change::Change;
+use crate::{ListFilter, Listed, Store, StoreError};
+use change::LogChange;
 use file::StoreFile;
 use reader::Readers;
 use worker::Worker;
-use writer::{Task, Writer};
+use writer::{LogWriter, Task};
 
 /// The log of all runs in one file. Dropping it finishes what was queued, then closes the file.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl SqliteStore {
         let watchers = Arc::<Watchers>::default();
         let commits = Arc::<AtomicU64>::default();
         let (tasks, queue) = mpsc::channel();
-        let writer = Writer::new(
+        let writer = LogWriter::new(
             connection,
             (file.clone(), identity),
             queue,
@@ -127,7 +127,7 @@ impl SqliteStore {
         }
     }
 
-    async fn change(&self, change: Change) -> Result<(), StoreError> {
+    async fn change(&self, change: LogChange) -> Result<(), StoreError> {
         self.ask(|done| Task::Change { change, done }).await
     }
 
@@ -186,7 +186,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let append = Append::new(expected, entries)?;
             let head = append.head;
-            self.change(Change::Append(append)).await?;
+            self.change(LogChange::Append(append)).await?;
             Ok(head)
         })
     }
@@ -216,11 +216,11 @@ impl Store for SqliteStore {
     }
 
     fn claim<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.change(Change::Claim(run.clone())))
+        Box::pin(self.change(LogChange::Claim(run.clone())))
     }
 
     fn release<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(self.change(Change::Release(run.clone())))
+        Box::pin(self.change(LogChange::Release(run.clone())))
     }
 }
 

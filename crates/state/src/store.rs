@@ -1,14 +1,12 @@
 //! What every store does.
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bonded_kernel::{Entry, GoalId, Head, RunId};
+use futures_util::future::BoxFuture;
 
 use crate::StoreError;
-
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The log of all runs.
 ///
@@ -21,6 +19,46 @@ pub trait Store: Send + Sync {
     ///
     /// The append of a new run makes this process its holder; an append that ends a run frees it. A future
     /// that is dropped after its first poll may still append.
+    ///
+    /// ```
+    /// # use bonded_kernel::{Catalog, Head, Millis, RunConfig, RunId, RunStarted, Target, start};
+    /// # use bonded_state::{MemoryStore, Store, StoreError};
+    /// # type AnyError = Box<dyn std::error::Error>;
+    /// # let config = RunConfig::new("/", vec![Target::new("script", "replies.json", "m")]);
+    /// # let goal = RunStarted::new("say hello".into(), "be brief".into(), config, Catalog::new([])?);
+    /// # let run = RunId::new("greeting")?;
+    /// # let (_, step) = start(run.clone(), Millis(1000), goal);
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    /// # runtime.block_on(async {
+    /// let store = MemoryStore::new();
+    /// let head = store.append(Head::EMPTY, step.entries().clone()).await?;
+    /// assert_eq!(head, step.after());
+    /// # Ok::<(), AnyError>(())
+    /// # })?;
+    /// # Ok::<(), AnyError>(())
+    /// ```
+    ///
+    /// An append that does not follow the log's head is refused, and the log stays as it is: somebody else was faster.
+    ///
+    /// ```
+    /// # use bonded_kernel::{Catalog, Head, Millis, RunConfig, RunId, RunStarted, Target, start};
+    /// # use bonded_state::{MemoryStore, Store, StoreError};
+    /// # type AnyError = Box<dyn std::error::Error>;
+    /// # let config = RunConfig::new("/", vec![Target::new("script", "replies.json", "m")]);
+    /// # let goal = RunStarted::new("say hello".into(), "be brief".into(), config, Catalog::new([])?);
+    /// # let run = RunId::new("greeting")?;
+    /// # let (_, step) = start(run.clone(), Millis(1000), goal);
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    /// # runtime.block_on(async {
+    /// let store = MemoryStore::new();
+    /// store.append(step.before(), step.entries().clone()).await?;
+    /// let again = store.append(step.before(), step.entries().clone()).await;
+    /// assert!(matches!(again, Err(StoreError::Conflict { .. })));
+    /// assert_eq!(store.head(&run).await?, Some(step.after()));
+    /// # Ok::<(), AnyError>(())
+    /// # })?;
+    /// # Ok::<(), AnyError>(())
+    /// ```
     fn append(
         &self,
         expected: Head,
@@ -28,6 +66,26 @@ pub trait Store: Send + Sync {
     ) -> BoxFuture<'_, Result<Head, StoreError>>;
 
     /// The entries after sequence number `after`, in order, their chain and their blobs checked.
+    ///
+    /// ```
+    /// # use bonded_kernel::{Catalog, Head, Millis, RunConfig, RunId, RunStarted, Target, start};
+    /// # use bonded_state::{MemoryStore, Store, StoreError};
+    /// # type AnyError = Box<dyn std::error::Error>;
+    /// # let config = RunConfig::new("/", vec![Target::new("script", "replies.json", "m")]);
+    /// # let goal = RunStarted::new("say hello".into(), "be brief".into(), config, Catalog::new([])?);
+    /// # let run = RunId::new("greeting")?;
+    /// # let (_, step) = start(run.clone(), Millis(1000), goal);
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    /// # runtime.block_on(async {
+    /// let store = MemoryStore::new();
+    /// let head = store.append(step.before(), step.entries().clone()).await?;
+    /// let log = store.load(&run, 0).await?;
+    /// assert_eq!(log, step.entries().to_vec());
+    /// assert!(store.load(&run, head.seq).await?.is_empty());
+    /// # Ok::<(), AnyError>(())
+    /// # })?;
+    /// # Ok::<(), AnyError>(())
+    /// ```
     fn load<'a>(
         &'a self,
         run: &'a RunId,
@@ -50,6 +108,30 @@ pub trait Store: Send + Sync {
 
     /// Resolves when the run's head is beyond `seq`, whichever process wrote it. A run that has not begun
     /// yet may be waited for.
+    ///
+    /// ```
+    /// # use bonded_kernel::{Catalog, Head, Millis, RunConfig, RunId, RunStarted, Target, start};
+    /// # use bonded_state::{MemoryStore, Store, StoreError};
+    /// # type AnyError = Box<dyn std::error::Error>;
+    /// # let config = RunConfig::new("/", vec![Target::new("script", "replies.json", "m")]);
+    /// # let goal = RunStarted::new("say hello".into(), "be brief".into(), config, Catalog::new([])?);
+    /// # let run = RunId::new("greeting")?;
+    /// # let (_, step) = start(run.clone(), Millis(1000), goal);
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    /// # runtime.block_on(async {
+    /// let store = MemoryStore::new();
+    /// let follower = store.another();
+    /// let follow = async {
+    ///     follower.changed(&run, 0).await?;
+    ///     follower.load(&run, 0).await
+    /// };
+    /// let append = store.append(step.before(), step.entries().clone());
+    /// let (log, appended) = futures_util::future::join(follow, append).await;
+    /// assert_eq!(log?.len() as u64, appended?.seq);
+    /// # Ok::<(), AnyError>(())
+    /// # })?;
+    /// # Ok::<(), AnyError>(())
+    /// ```
     fn changed<'a>(&'a self, run: &'a RunId, seq: u64) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// The runs that pass the filter, those that started last first.
@@ -88,17 +170,22 @@ impl Default for ListFilter {
 /// A run as listed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
+    /// Its id.
     pub run: RunId,
+    /// What it was asked, by id.
     pub goal: GoalId,
     /// One damaged log does not hide the others.
     pub ends: Result<Ends, StoreError>,
+    /// Whether somebody drives it just now.
     pub held: Holder,
 }
 
 /// The first and the last entry of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ends {
+    /// Its `run_started`.
     pub first: Entry,
+    /// The newest; the same entry where there is only one.
     pub last: Entry,
 }
 

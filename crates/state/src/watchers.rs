@@ -51,6 +51,7 @@ impl<K: Ord> Watchers<K> {
         }
     }
 
+    /// Wakes those who wait for the stream to go beyond an earlier number.
     pub fn publish(&self, stream: &K, seq: u64) {
         if let Some(sender) = self.streams().get(stream) {
             sender.send_if_modified(|published| {
@@ -61,6 +62,7 @@ impl<K: Ord> Watchers<K> {
         }
     }
 
+    /// The streams that somebody waits for.
     pub fn watched(&self) -> Vec<K>
     where
         K: Clone,
@@ -73,6 +75,7 @@ impl<K: Ord> Watchers<K> {
         self.streams().clear();
     }
 
+    /// Whether nobody waits for anything.
     pub fn is_empty(&self) -> bool {
         self.streams().is_empty()
     }

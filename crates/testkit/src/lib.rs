@@ -1,14 +1,30 @@
 //! What the tests and benchmarks of `bonded` share: seeded worlds around the real driver ([`sim`]), scripts
-//! for the script provider ([`script`]), a server that speaks chat completions ([`server`]), calls for tools
-//! that are tested alone ([`invocation()`]), and a large notebook ([`notes`]).
+//! for the script provider ([`script`]), a server that speaks chat completions beside benchmarks ([`server`]), calls
+//! for tools that are tested alone ([`invocation()`]), and a large notebook ([`notes`]).
+//!
+//! For tests of the real program there is one of each: a directory with the program in it ([`place`]), what a process
+//! comes to ([`done`]), one that serves ([`process`]), a client of it ([`client`], [`http`], [`socket`]), and a provider that
+//! answers as it is told ([`provider`]). Servers of tools are a program ([`tool_server`]), or demand tokens
+//! ([`issuer`]).
 //!
 //! It is for development only: nothing that is shipped depends on it. It holds no rule of the contract: it
 //! counts and compares what the other crates do, and replaces none of them.
 
+pub mod client;
+pub mod done;
+pub mod http;
 mod invocation;
+pub mod issuer;
 pub mod notes;
+pub mod patience;
+pub mod place;
+pub mod process;
+pub mod provider;
+pub mod rng;
 pub mod script;
 pub mod server;
 pub mod sim;
+pub mod socket;
+pub mod tool_server;
 
 pub use invocation::invocation;

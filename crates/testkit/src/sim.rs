@@ -24,16 +24,15 @@ mod property;
 mod refusal;
 mod refusal_plan;
 mod reply;
-mod rng;
 mod store;
 mod tool;
 mod world;
 
+pub use crate::rng::Rng;
 pub use clock::SimClock;
 pub use history::History;
 pub use ledger::{Execution, Place, Sent, Tally};
 pub use plan::{Faults, Plan, Sabotage, Temper};
 pub use property::{PROPERTIES, Property, Violation, check, same_log, violations};
 pub use refusal::Manner;
-pub use rng::Rng;
 pub use world::World;

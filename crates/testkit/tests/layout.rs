@@ -3,13 +3,15 @@
 use std::path::Path;
 
 /// Each crate, and those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 15] = [
-    ("crates/kernel", &[]),
+const ARROWS: [(&str, &[&str]); 17] = [
+    ("crates/schema", &[]),
+    ("crates/kernel", &["bonded-schema"]),
     ("crates/work-rules", &["bonded-kernel"]),
     ("crates/workspace-rules", &["bonded-kernel"]),
-    ("crates/tools", &["bonded-kernel"]),
+    ("crates/outbound", &[]),
+    ("crates/tools", &["bonded-kernel", "bonded-outbound"]),
     ("crates/state", &["bonded-kernel"]),
-    ("crates/transport", &["bonded-kernel"]),
+    ("crates/transport", &["bonded-kernel", "bonded-outbound"]),
     (
         "crates/host",
         &[
@@ -130,12 +132,13 @@ fn there_are_no_other_crates() {
 }
 
 /// The crates that only decide, and the libraries that these may use: none of them reads, waits or draws.
-const PURE: [&str; 3] = ["kernel", "work-rules", "workspace-rules"];
-const PURE_LIBRARIES: [&str; 11] = [
+const PURE: [&str; 4] = ["schema", "kernel", "work-rules", "workspace-rules"];
+const PURE_LIBRARIES: [&str; 12] = [
     "aho-corasick",
     "base64",
     "blake3",
     "bonded-kernel",
+    "bonded-schema",
     "icu_normalizer",
     "jsonschema",
     "regex",

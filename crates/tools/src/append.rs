@@ -7,18 +7,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::fault::ToolFault;
-use crate::file_tool::{FileTool, Job};
+use crate::file_tool::{FileJob, FileTool};
 use crate::mark::mark;
 use crate::place::extend;
 use crate::workdir::{FILES, Workdir};
 
 #[derive(Deserialize)]
-pub(crate) struct Arguments {
+pub(crate) struct AppendArguments {
     path: String,
     content: String,
 }
 
-pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<AppendArguments> {
     let spec = ToolSpec::closed(
         "append",
         ToolEffect::Write,
@@ -37,7 +37,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
     }
 }
 
-fn append(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
+fn append(job: &FileJob<'_>, arguments: &AppendArguments) -> Result<Value, ToolFault> {
     let added = arguments.content.as_bytes();
     let (path, content) = extend(job, &arguments.path, added)?;
     Ok(json!({

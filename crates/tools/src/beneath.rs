@@ -65,15 +65,22 @@ pub struct Root {
 /// An entry of a directory. A link is not followed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
+    /// One name, without the path of its directory.
     pub name: OsString,
+    /// As it was while the directory was listed.
     pub kind: EntryKind,
 }
 
+/// What an entry is, without a look at where a link leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
+    /// A regular file.
     File,
+    /// A directory, which may be listed in turn.
     Directory,
+    /// A symbolic link, wherever it leads.
     Link,
+    /// A pipe, a socket or a device: nothing that is read.
     Other,
 }
 
@@ -297,13 +304,13 @@ fn plain(path: &Path) -> Cow<'_, Path> {
 }
 
 /// Some file systems do not say what an entry is while listing; then it is asked for.
-fn kind_of(dir: &OwnedFd, name: &std::ffi::CStr, told: FileType) -> Option<EntryKind> {
-    let kind = match told {
+fn kind_of(dir: &OwnedFd, name: &std::ffi::CStr, listed: FileType) -> Option<EntryKind> {
+    let kind = match listed {
         FileType::Unknown => {
             let stat = rustix::fs::statat(dir, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
             FileType::from_raw_mode(stat.st_mode)
         }
-        told => told,
+        listed => listed,
     };
     Some(match kind {
         FileType::RegularFile => EntryKind::File,

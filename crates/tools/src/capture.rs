@@ -1,4 +1,8 @@
 //! What is kept of a command's output: its beginning and its end, however much it says.
+//!
+//! Memory is bounded while the command runs, and what is shown is bounded once more when it has ended, because
+//! the room for it is counted in JSON: a byte may take six there. The end is kept since that is where errors
+//! are, and the beginning since that says what was done.
 
 use std::collections::VecDeque;
 
@@ -58,6 +62,8 @@ impl Capture {
     }
 
     /// How much JSON the whole stream would take.
+    ///
+    /// Without a bound where something was dropped while reading: the marker has to be shown then.
     fn wants(&mut self) -> usize {
         if self.is_whole() {
             lossy_bytes(&self.head) + lossy_bytes(self.tail.make_contiguous())
@@ -136,6 +142,7 @@ fn length_within<'a>(length: usize, max: usize, part: impl Fn(usize) -> &'a [u8]
     }
 }
 
+/// Cut between characters.
 fn first_within(bytes: &[u8], max: usize) -> &[u8] {
     let mut length = length_within(bytes.len(), max, |length| &bytes[..length]);
     while length < bytes.len() && length > 0 && is_continuation(bytes[length]) {
@@ -144,6 +151,7 @@ fn first_within(bytes: &[u8], max: usize) -> &[u8] {
     &bytes[..length]
 }
 
+/// Begun between characters.
 fn last_within(bytes: &[u8], max: usize) -> &[u8] {
     let length = length_within(bytes.len(), max, |length| &bytes[bytes.len() - length..]);
     let mut from = bytes.len() - length;

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::fault::{self, ToolFault};
-use crate::file_tool::{FileTool, Job};
+use crate::file_tool::{FileJob, FileTool};
 use crate::mark::mark;
-use crate::place::{Change, update};
+use crate::place::{FileChange, update};
 use crate::workdir::{FILES, Workdir};
 
 #[derive(Deserialize)]
-pub(crate) struct Arguments {
+pub(crate) struct EditArguments {
     path: String,
     old: String,
     new: String,
@@ -25,7 +25,7 @@ fn one() -> usize {
     1
 }
 
-pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<EditArguments> {
     let spec = ToolSpec::closed(
         "edit",
         ToolEffect::Write,
@@ -49,8 +49,8 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
     }
 }
 
-fn edit(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
-    let Arguments {
+fn edit(job: &FileJob<'_>, arguments: &EditArguments) -> Result<Value, ToolFault> {
+    let EditArguments {
         path,
         old,
         new,
@@ -84,6 +84,6 @@ fn edit(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
             "hash_before": mark(current),
             "hash_after": mark(&edited),
         });
-        Ok(Change::Replace(edited, value))
+        Ok(FileChange::Replace(edited, value))
     })
 }

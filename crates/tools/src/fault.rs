@@ -10,6 +10,7 @@ use crate::beneath::OpenError;
 pub struct ToolFault {
     /// Stable: programs and prompts may rely on it.
     pub code: &'static str,
+    /// What happened, and what the model can do about it.
     pub message: String,
 }
 
@@ -42,6 +43,7 @@ pub(crate) const UNEXPECTED_MATCH_COUNT: &str = "unexpected_match_count";
 pub(crate) const UNKNOWN_TOOL: &str = "unknown_tool";
 
 impl ToolFault {
+    /// A code of a tool outside of this crate should be none of those that tools here have: prompts tell them apart by it.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -3,24 +3,25 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Invocation, ToolSpec};
+use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::fault::ToolFault;
 use crate::sandbox::Approval;
 use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, ToolValue, parse};
+use crate::tool::{Tool, ToolValue, parse};
 use crate::workdir::Workdir;
 
 /// A tool whose calls take arguments of type `A`.
 pub(crate) struct FileTool<A> {
     pub(crate) spec: ToolSpec,
     pub(crate) workdir: Arc<Workdir>,
-    pub(crate) work: fn(&Job<'_>, &A) -> Result<Value, ToolFault>,
+    pub(crate) work: fn(&FileJob<'_>, &A) -> Result<Value, ToolFault>,
 }
 
 /// What a call works with.
-pub(crate) struct Job<'a> {
+pub(crate) struct FileJob<'a> {
     pub(crate) workdir: &'a Workdir,
     pub(crate) call: &'a Invocation,
     pub(crate) cancel: &'a Cancel,
@@ -46,7 +47,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
             let job = move |cancel: &Cancel| {
                 let is_approved = call.approved();
                 let _approval = is_approved.then(|| Approval::begin(workdir.real()));
-                let job = Job {
+                let job = FileJob {
                     workdir: &workdir,
                     call: &call,
                     cancel,

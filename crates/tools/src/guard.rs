@@ -140,10 +140,10 @@ fn is_at(real: &Path, hidden: &Path) -> bool {
 }
 
 fn kept(homes: &[PathBuf]) -> Vec<PathBuf> {
-    let places = KEPT.iter().flat_map(|(variable, usual)| {
-        let said = std::env::var_os(variable).map(PathBuf::from);
-        let usual = homes.iter().map(move |home| home.join(usual));
-        said.into_iter().chain(usual)
+    let places = KEPT.iter().flat_map(|(variable, default)| {
+        let set = std::env::var_os(variable).map(PathBuf::from);
+        let defaults = homes.iter().map(move |home| home.join(default));
+        set.into_iter().chain(defaults)
     });
     places.map(|dir| dir.join("bonded")).collect()
 }

@@ -10,15 +10,17 @@
 //! beneath an open directory, so that no link, `..` or race leads out. Commands and stdio servers run in
 //! a [`sandbox`].
 
+#![warn(missing_docs)]
+
 mod append;
 pub mod beneath;
 mod bounds;
 mod capture;
+mod causes;
 mod edit;
 mod fault;
 mod file_tool;
 mod guard;
-mod http_client;
 mod list;
 mod mark;
 pub mod mcp;
@@ -31,11 +33,12 @@ mod registry;
 pub mod rest;
 mod run;
 pub mod sandbox;
+pub mod sandbox_trial;
 mod search;
 pub mod shell;
 mod task;
-mod tls;
 mod tool;
+mod tool_name;
 mod walk;
 mod workdir;
 mod write;
@@ -45,19 +48,24 @@ use std::sync::Arc;
 pub use fault::ToolFault;
 pub use place::is_unfinished;
 pub use queue::{
-    DEFAULT_QUEUE, OnWaited, Place, Queue, QueueError, QueueMeasure, Queues, Waited, usual_places,
+    DEFAULT_QUEUE, OnWaited, Queue, QueueError, QueueMeasure, QueuePlace, Queues, Waited,
+    default_places,
 };
 pub use registry::{CallGuard, Registry};
 pub use sandbox::Sandbox;
-pub use tool::{BoxFuture, Tool, ToolValue};
+pub use tool::{Tool, ToolValue};
 pub use workdir::Workdir;
 
 /// Why the tools cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolsError {
+    /// No tool on files can work without it, and a run does not begin.
     #[error("cannot open the working directory {path:?}; it must exist and be readable")]
     OpenDirectory {
+        /// As it was given.
         path: std::path::PathBuf,
+
+        /// The answer of the system.
         source: std::io::Error,
     },
 }
@@ -70,7 +78,7 @@ const TABLE: [(&str, Make); 7] = [
     ("append", |dir, _| Arc::new(append::tool(dir.clone()))),
     ("edit", |dir, _| Arc::new(edit::tool(dir.clone()))),
     ("list", |dir, _| Arc::new(list::tool(dir.clone()))),
-    ("read", |dir, _| Arc::new(read::Read::new(dir.clone()))),
+    ("read", |dir, _| Arc::new(read::ReadTool::new(dir.clone()))),
     ("run", |dir, sandbox| {
         Arc::new(run::Run::new(dir.clone(), sandbox.clone()))
     }),

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::bounds::{budget, json_bytes};
 use crate::fault::ToolFault;
-use crate::file_tool::{FileTool, Job};
-use crate::walk::{Found, Kind, entries};
+use crate::file_tool::{FileJob, FileTool};
+use crate::walk::{Kind, WalkEntry, entries};
 use crate::workdir::{FILES, Workdir, enter, shown, size_of};
 
 /// The fixed fields of the output and of an entry, as JSON.
@@ -20,7 +20,7 @@ const FIXED_BYTES: usize = 64;
 const ENTRY_BYTES: usize = 64;
 
 #[derive(Deserialize)]
-pub(crate) struct Arguments {
+pub(crate) struct ListArguments {
     #[serde(default = "here")]
     path: String,
     #[serde(default = "one")]
@@ -41,7 +41,7 @@ fn limit_default() -> usize {
     500
 }
 
-pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<ListArguments> {
     let spec = ToolSpec::closed(
         "list",
         ToolEffect::Read,
@@ -67,13 +67,13 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
     }
 }
 
-fn list(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
+fn list(job: &FileJob<'_>, arguments: &ListArguments) -> Result<Value, ToolFault> {
     let relative = job.workdir.relative(&arguments.path)?;
     let (dir, real) = job
         .workdir
         .directory(&relative, job.call, &arguments.path)?;
     let prefix = relative.strip_prefix(".").unwrap_or(&relative);
-    let mut listing = Listing {
+    let mut listing = DirectoryListing {
         entries: Vec::new(),
         limit: arguments.limit,
         bytes_left: budget(job.call, FIXED_BYTES),
@@ -84,15 +84,15 @@ fn list(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
     Ok(json!({ "entries": listing.entries, "truncated": listing.truncated }))
 }
 
-struct Listing<'a> {
+struct DirectoryListing<'a> {
     entries: Vec<Value>,
     limit: usize,
     bytes_left: usize,
     truncated: bool,
-    job: &'a Job<'a>,
+    job: &'a FileJob<'a>,
 }
 
-impl Listing<'_> {
+impl DirectoryListing<'_> {
     /// Adds a directory's entries, each directory followed by its own, `depth` levels deep. `prefix` is how the model
     /// calls it, `real` its path without links.
     fn add(
@@ -124,7 +124,7 @@ impl Listing<'_> {
         Ok(())
     }
 
-    fn push(&mut self, dir: &OwnedFd, found: &Found, path: &Path) {
+    fn push(&mut self, dir: &OwnedFd, found: &WalkEntry, path: &Path) {
         let path = shown(path);
         let bytes = json_bytes(&path) + ENTRY_BYTES;
         if self.entries.len() == self.limit || bytes > self.bytes_left {

@@ -1,7 +1,7 @@
 //! Tools of MCP servers: programs that this process starts, and others that it reaches over the network.
 //!
 //! [`McpServers`] is the pool: it starts each server at most once, gives its tools, and ends it. A server
-//! that dies is started again by the next call. How a server is reached lies behind [`link::Link`]: a child
+//! that dies is started again by the next call. How a server is reached lies behind `link::Link`: a child
 //! process with JSON-RPC lines on its stdin and stdout, streamable HTTP, the older stream of events, or a web socket.
 //!
 //! What a tool is when a run begins is what the run calls: one that its server changes later is not called.
@@ -20,7 +20,6 @@ mod frame;
 mod http;
 mod link;
 mod listing;
-mod name;
 mod news;
 mod ourselves;
 mod pin;
@@ -36,7 +35,6 @@ pub use http::{
     Grant, IdentityProvider, LoggedIn, Oauth, OauthError, OauthSettings, ProviderPlace, Subject,
     SubjectKind, check_socket_url, check_url, login, logout,
 };
-pub(crate) use name::shown_name;
-pub use news::{McpNews, Tell};
+pub use news::{McpNews, OnNews};
 pub use pool::{McpServers, McpTools};
 pub use settings::{HealthProbe, HttpEndpoint, McpServer, McpTransport, StdioCommand};

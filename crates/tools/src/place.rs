@@ -23,12 +23,12 @@ use rustix::io::Errno;
 use crate::beneath::{DIRECTORY, Links};
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::{self, ToolFault};
-use crate::file_tool::Job;
+use crate::file_tool::FileJob;
 use crate::mark::mark;
 use crate::protected::{Around, Identity, Protected, around, identity};
 use crate::workdir::{load, shown, size_of};
 use temp::{Put, Temp};
-use turn::Turn;
+use turn::FileTurn;
 
 pub use temp::is_unfinished;
 
@@ -41,7 +41,7 @@ const NAME_BYTES_MAX: usize = 255;
 /// The place of a file that may not exist yet: links are resolved, and it is neither outside the
 /// working directory nor in a protected place.
 pub(crate) struct Place<'a> {
-    job: &'a Job<'a>,
+    job: &'a FileJob<'a>,
     /// The deepest directory on the way that exists.
     base: OwnedFd,
     base_identity: Identity,
@@ -55,14 +55,14 @@ pub(crate) struct Place<'a> {
 }
 
 /// A file as it was found, held so that no other call changes it.
-pub(crate) struct Seen {
+pub(crate) struct HeldFile {
     file: File,
     stat: Stat,
     content: Option<Vec<u8>>,
 }
 
 /// What is to become of a file.
-pub(crate) enum Change<T> {
+pub(crate) enum FileChange<T> {
     Nothing(T),
     Replace(Vec<u8>, T),
 }
@@ -70,17 +70,17 @@ pub(crate) enum Change<T> {
 /// Replaces a file by what `decide` makes of it: a reader sees the old or the new, also after a crash. Where somebody
 /// changed the file meanwhile, it is decided anew about what is there then.
 pub(crate) fn update<T>(
-    job: &Job<'_>,
+    job: &FileJob<'_>,
     path: &str,
-    mut decide: impl FnMut(&Place<'_>, Option<&mut Seen>) -> Result<Change<T>, ToolFault>,
+    mut decide: impl FnMut(&Place<'_>, Option<&mut HeldFile>) -> Result<FileChange<T>, ToolFault>,
 ) -> Result<T, ToolFault> {
     let mut place = Place::find(job, path)?;
     let _turn = place.turn()?;
     for _ in 0..TRIES_MAX {
         let mut seen = place.hold(OFlags::RDONLY)?;
         match decide(&place, seen.as_mut())? {
-            Change::Nothing(value) => return Ok(value),
-            Change::Replace(content, value) => match place.put(&content, seen.as_ref())? {
+            FileChange::Nothing(value) => return Ok(value),
+            FileChange::Replace(content, value) => match place.put(&content, seen.as_ref())? {
                 Put::Done => return Ok(value),
                 Put::Changed => place = Place::find(job, path)?,
             },
@@ -91,7 +91,7 @@ pub(crate) fn update<T>(
 
 /// Adds to the end of a file, or makes it; gives what is in it then, and where it is.
 pub(crate) fn extend(
-    job: &Job<'_>,
+    job: &FileJob<'_>,
     path: &str,
     added: &[u8],
 ) -> Result<(String, Vec<u8>), ToolFault> {
@@ -112,7 +112,7 @@ pub(crate) fn extend(
     Err(place.changed())
 }
 
-impl Seen {
+impl HeldFile {
     pub(crate) fn size_bytes(&self) -> u64 {
         size_of(&self.stat)
     }
@@ -134,7 +134,10 @@ impl Seen {
 }
 
 impl<'a> Place<'a> {
-    fn find(job: &'a Job<'a>, path: &str) -> Result<Self, ToolFault> {
+    /// The path is judged twice: as it was given and as it is without links, since either may name what is
+    /// protected. A link to nothing is refused, because making its target would create a file that nobody
+    /// named.
+    fn find(job: &'a FileJob<'a>, path: &str) -> Result<Self, ToolFault> {
         let (workdir, call) = (job.workdir, job.call);
         let guard = workdir.guard();
         guard.refuse_read_only()?;
@@ -193,7 +196,7 @@ impl<'a> Place<'a> {
         dir_identity: Identity,
         coming: &OsString,
     ) -> Result<(), ToolFault> {
-        let Job { workdir, call, .. } = self.job;
+        let FileJob { workdir, call, .. } = self.job;
         let found = around(workdir.identity(), dir.as_fd(), dir_identity, coming);
         match found.map_err(|errno| self.fail(errno))? {
             Around::Nothing => Ok(()),
@@ -207,13 +210,16 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn turn(&self) -> Result<Turn, ToolFault> {
+    fn turn(&self) -> Result<FileTurn, ToolFault> {
         let below: PathBuf = self.missing.iter().chain([&self.name]).collect();
-        Turn::take((self.base_identity, below), self.job.cancel)
+        FileTurn::take((self.base_identity, below), self.job.cancel)
     }
 
     /// The file as it is now, locked; `None` if there is none.
-    fn hold(&self, access: OFlags) -> Result<Option<Seen>, ToolFault> {
+    ///
+    /// Opened without waiting, or a pipe in the place would hold the call for ever. After the lock is had, the
+    /// name is looked at again: whoever had the lock before may have exchanged the file.
+    fn hold(&self, access: OFlags) -> Result<Option<HeldFile>, ToolFault> {
         if !self.missing.is_empty() {
             return Ok(None);
         }
@@ -233,7 +239,7 @@ impl<'a> Place<'a> {
             let stat = fstat(&file).map_err(|errno| self.fail(errno))?;
             self.refuse_special(&stat)?;
             if temp::is_named(&self.base, &self.name, &stat).map_err(|errno| self.fail(errno))? {
-                return Ok(Some(Seen {
+                return Ok(Some(HeldFile {
                     file,
                     stat,
                     content: None,
@@ -252,7 +258,7 @@ impl<'a> Place<'a> {
     }
 
     /// A rename does not ask whether the file may be written, so this does.
-    fn refuse_read_only(&self, seen: &Seen) -> Result<(), ToolFault> {
+    fn refuse_read_only(&self, seen: &HeldFile) -> Result<(), ToolFault> {
         if seen.stat.st_mode & 0o222 == 0 {
             let message = format!("{:?} is read-only", self.path);
             return Err(ToolFault::new(fault::PERMISSION_DENIED, message));
@@ -261,8 +267,8 @@ impl<'a> Place<'a> {
     }
 
     /// Puts a file with this content in the place, if what is there is still what was seen.
-    fn put(&self, content: &[u8], seen: Option<&Seen>) -> Result<Put, ToolFault> {
-        let Job { call, cancel, .. } = self.job;
+    fn put(&self, content: &[u8], seen: Option<&HeldFile>) -> Result<Put, ToolFault> {
+        let FileJob { call, cancel, .. } = self.job;
         cancel.check()?;
         let others = match seen {
             Some(seen) => {
@@ -300,7 +306,7 @@ impl<'a> Place<'a> {
     }
 
     /// Adds to the file in one write. What somebody else adds meanwhile stays; who replaces the file meanwhile is noticed.
-    fn append(&self, mut seen: Seen, added: &[u8]) -> Result<Vec<u8>, ToolFault> {
+    fn append(&self, mut seen: HeldFile, added: &[u8]) -> Result<Vec<u8>, ToolFault> {
         self.refuse_read_only(&seen)?;
         names::others(self.job, &self.real, &seen.stat)?;
         let mut content = seen.content(&self.path)?.to_vec();

@@ -1,4 +1,9 @@
 //! A command in its own process group, which never outlives the call.
+//!
+//! The call owns everything that it starts. The group is killed when the command ends, when its time is over
+//! and when the future is dropped, in each case before or at once after its leader is reaped, so that the
+//! number of the group cannot belong to others. Only a process that has left the group escapes that; where there
+//! are namespaces, it dies with the first process there.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -14,6 +19,7 @@ use crate::sandbox::Confined;
 /// the group can hold them open any longer.
 const DRAIN_MS: u64 = 500;
 
+/// As much as a pipe of Linux holds.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// What a command did.
@@ -35,6 +41,7 @@ pub(crate) fn lead(command: &mut Command, begins_session: bool) {
 /// A process group that is killed as a whole when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Group {
+    /// Gone once the group was killed: its number may be given to others from then on.
     leader: Option<Pid>,
 }
 
@@ -136,6 +143,7 @@ async fn feed(pipe: Option<ChildStdin>, text: Option<String>) {
     }
 }
 
+/// Read to the end even when nothing more is kept.
 async fn drain(pipe: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
     let Some(mut pipe) = pipe else { return };
     let mut chunk = vec![0; CHUNK_BYTES];

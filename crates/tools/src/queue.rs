@@ -11,13 +11,13 @@ use tokio::time::Instant;
 pub const DEFAULT_QUEUE: &str = "default";
 
 /// Calls of tools wait for others more than they compute: a machine with few cores has room for several too.
-const USUAL_PLACES_MIN: usize = 16;
-const USUAL_PLACES_MAX: usize = 64;
+const DEFAULT_PLACES_MIN: usize = 16;
+const DEFAULT_PLACES_MAX: usize = 64;
 
 /// The places of a queue that does not say how many it has: two for each core, from 16 to 64.
-pub fn usual_places(cores: usize) -> usize {
+pub fn default_places(cores: usize) -> usize {
     let places = cores.saturating_mul(2);
-    places.clamp(USUAL_PLACES_MIN, USUAL_PLACES_MAX)
+    places.clamp(DEFAULT_PLACES_MIN, DEFAULT_PLACES_MAX)
 }
 
 /// What a tool's calls wait in, first come, first served.
@@ -32,14 +32,18 @@ pub struct Queue {
 /// A call that did not get its place at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited<'a> {
+    /// By its name in the configuration.
     pub queue: &'a str,
+    /// By the name that the model calls it by.
     pub tool: &'a str,
     /// The calls that ran or waited when it came.
     pub before: usize,
+    /// From the call until it got its place.
     pub waited_ms: u64,
 }
 
-/// Told of every call that waited, once it has its place.
+/// Told of every call that waited, once it has its place. No event of `tracing`: it carries what a surface shows where a
+/// person asked for it, in words of its own.
 pub type OnWaited = Arc<dyn Fn(&Waited<'_>) + Send + Sync>;
 
 #[derive(Clone, Default)]
@@ -47,8 +51,8 @@ struct Teller(Option<OnWaited>);
 
 impl std::fmt::Debug for Teller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let is_told = self.0.is_some();
-        f.debug_tuple("Teller").field(&is_told).finish()
+        let has_listener = self.0.is_some();
+        f.debug_tuple("Teller").field(&has_listener).finish()
     }
 }
 
@@ -57,25 +61,41 @@ impl std::fmt::Debug for Teller {
 pub struct QueueMeasure {
     /// How many may run at once.
     pub concurrent: usize,
+    /// Calls that have a place now.
     pub running: usize,
+    /// Calls that wait for one now.
     pub waiting: usize,
+    /// The most that ever waited at once.
     pub waiting_max: usize,
     /// Calls that got their place, ever.
     pub entered: u64,
+    /// Of all calls that got their place, together.
     pub waited_ms_total: u64,
+    /// The longest of these waits.
     pub waited_ms_max: u64,
 }
 
 /// Why queues cannot be set up, or a tool not be bound to one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
+    /// A tool that is bound to it would wait for ever.
     #[error("queue {name:?} would let nothing run; set its `concurrent` to 1 or more")]
-    NoPlaces { name: String },
+    NoPlaces {
+        /// As the configuration has it.
+        name: String,
+    },
+    /// A tool names it, and no configuration sets it up.
     #[error("there is no queue {name:?}; the queues are {known}; add it or name one of these")]
-    Unknown { name: String, known: String },
+    Unknown {
+        /// As the tool names it.
+        name: String,
+        /// The names of those that there are, with commas.
+        known: String,
+    },
 }
 
 impl Queue {
+    /// A queue with `concurrent` places, which nobody is told of. Most come out of [`Queues`].
     pub fn new(name: &str, concurrent: usize) -> Result<Self, QueueError> {
         if concurrent == 0 {
             return Err(QueueError::NoPlaces { name: name.into() });
@@ -92,10 +112,12 @@ impl Queue {
         })
     }
 
+    /// As the configuration has it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// How many calls may run at once. It may grow.
     pub fn concurrent(&self) -> usize {
         self.lock().concurrent
     }
@@ -110,14 +132,15 @@ impl Queue {
         self.places.add_permits(more);
     }
 
+    /// What it has seen until now.
     pub fn measure(&self) -> QueueMeasure {
         *self.lock()
     }
 
     /// Waits for a place, which is given back when it is dropped. Dropping the future leaves the queue.
-    pub async fn enter(&self) -> Place<'_> {
+    pub async fn enter(&self) -> QueuePlace<'_> {
         let asked = Instant::now();
-        let waiting = Waiting::begin(self);
+        let waiting = WaitingInQueue::begin(self);
         let permit = self
             .places
             .acquire()
@@ -130,14 +153,14 @@ impl Queue {
         measure.entered += 1;
         measure.waited_ms_total = measure.waited_ms_total.saturating_add(waited_ms);
         measure.waited_ms_max = measure.waited_ms_max.max(waited_ms);
-        Place {
+        QueuePlace {
             queue: self,
             _permit: permit,
         }
     }
 
     /// The same for a call of a tool; somebody is told if it waits.
-    pub async fn enter_for(&self, tool: &str) -> Place<'_> {
+    pub async fn enter_for(&self, tool: &str) -> QueuePlace<'_> {
         let Some(tell) = &self.teller.0 else {
             return self.enter().await;
         };
@@ -167,21 +190,21 @@ impl Queue {
 
 /// One of the places of a queue.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct QueuePlace<'a> {
     queue: &'a Queue,
     _permit: SemaphorePermit<'a>,
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         // Before the permit goes, so that the measure never shows more than may run.
         self.queue.lock().running -= 1;
     }
 }
 
-struct Waiting<'a>(&'a Queue);
+struct WaitingInQueue<'a>(&'a Queue);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingInQueue<'a> {
     fn begin(queue: &'a Queue) -> Self {
         let mut measure = queue.lock();
         measure.waiting += 1;
@@ -190,7 +213,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingInQueue<'_> {
     fn drop(&mut self) {
         self.0.lock().waiting -= 1;
     }
@@ -205,7 +228,7 @@ pub struct Queues {
 
 impl Queues {
     /// Each queue with its number of places. A name that comes twice gets the larger number; without a
-    /// number of its own, the default queue has its [`usual_places`].
+    /// number of its own, the default queue has its [`default_places`].
     pub fn new(settings: impl IntoIterator<Item = (String, usize)>) -> Result<Self, QueueError> {
         let queues = Self::default();
         queues.extend(settings)?;
@@ -237,7 +260,7 @@ impl Queues {
         }
         if !queues.contains_key(DEFAULT_QUEUE) {
             let cores = available_parallelism().map_or(1, usize::from);
-            let queue = self.queue(DEFAULT_QUEUE, usual_places(cores))?;
+            let queue = self.queue(DEFAULT_QUEUE, default_places(cores))?;
             queues.insert(DEFAULT_QUEUE.into(), queue);
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Seek};
 use std::sync::Arc;
 
 use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use futures_util::future::BoxFuture;
 use rustix::fs::Stat;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::bounds::{FILE_BYTES_MAX, budget, head_within, json_bytes};
 use crate::fault::{self, ToolFault};
 use crate::mark::mark;
 use crate::task::{Cancel, blocking};
-use crate::tool::{BoxFuture, Tool, ToolValue, parse};
+use crate::tool::{Tool, ToolValue, parse};
 use crate::workdir::{FILES, Workdir, load, shown, size_of};
 
 /// The fixed fields of the output as JSON.
@@ -23,13 +24,13 @@ const FIXED_BYTES: usize = 320;
 /// thread, and a regular file cannot make a reader wait the way a pipe can.
 const INLINE_BYTES_MAX: u64 = 64 * 1024;
 
-pub(crate) struct Read {
+pub(crate) struct ReadTool {
     spec: ToolSpec,
     workdir: Arc<Workdir>,
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ReadArguments {
     path: String,
     #[serde(default = "one")]
     offset: u64,
@@ -45,7 +46,7 @@ fn limit_default() -> u64 {
     2000
 }
 
-impl Read {
+impl ReadTool {
     pub(crate) fn new(workdir: Arc<Workdir>) -> Self {
         let spec = ToolSpec::closed(
             "read",
@@ -69,12 +70,12 @@ impl Read {
         Self { spec, workdir }
     }
 
-    async fn read(&self, arguments: Arguments, call: &Invocation) -> Result<Value, ToolFault> {
+    async fn read(&self, arguments: ReadArguments, call: &Invocation) -> Result<Value, ToolFault> {
         let relative = self.workdir.relative(&arguments.path)?;
         let (file, stat, _) = self.workdir.file(&relative, call, &arguments.path)?;
         let path = shown(&relative);
         let bytes_max = budget(call, FIXED_BYTES + json_bytes(&path));
-        let ask = Ask {
+        let ask = ReadRequest {
             path,
             offset: arguments.offset,
             limit: arguments.limit,
@@ -88,7 +89,7 @@ impl Read {
     }
 }
 
-impl Tool for Read {
+impl Tool for ReadTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -102,14 +103,14 @@ impl Tool for Read {
     }
 }
 
-struct Ask {
+struct ReadRequest {
     path: String,
     offset: u64,
     limit: u64,
     bytes_max: usize,
 }
 
-impl Ask {
+impl ReadRequest {
     fn io(&self, error: &io::Error) -> ToolFault {
         ToolFault::from_io(error, &self.path)
     }

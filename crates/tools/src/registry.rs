@@ -15,6 +15,55 @@ use crate::fault::{self, ToolFault};
 use crate::tool::{Tool, ToolValue};
 
 /// The tools of a run. Frozen when it is made.
+///
+/// Only the kernel makes an [`Invocation`], from a call that it has decoded, held to the tool's schema and put into the
+/// log:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use bonded_kernel::{
+///     Effect, Input, Mask, Millis, Outcome, Reply, ReplyCall, RunConfig, RunId, RunStarted, Target, start, step,
+/// };
+/// use bonded_tools::sandbox::{Launcher, SandboxPolicy};
+/// use bonded_tools::{Registry, Sandbox, Workdir, builtin};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let dir = tempfile::tempdir()?;
+/// std::fs::write(dir.path().join("a.txt"), "one\n")?;
+/// let sandbox = Sandbox::prepare(SandboxPolicy::default(), dir.path(), &Launcher::None)?;
+/// let registry = Registry::new(builtin(Workdir::open(dir.path())?, &Arc::new(sandbox)))?;
+///
+/// // A run that has asked a model, which wants to read a file.
+/// let targets = vec![Target::new("script", "none", "none")];
+/// let config = RunConfig::new(dir.path().display().to_string(), targets);
+/// let catalog = registry.catalog().clone();
+/// let started = RunStarted::new("goal".into(), "system".into(), config, catalog);
+/// let id = RunId::new("example").expect("a usable name");
+/// let (mut run, _asks) = start(id, Millis(0), started);
+/// let reply = Reply {
+///     calls: vec![ReplyCall {
+///         id: "c1".into(),
+///         tool: "read".into(),
+///         arguments: r#"{"path": "a.txt"}"#.into(),
+///     }],
+///     ..Reply::default()
+/// };
+/// let (turn, attempt, reply) = (1, 1, Box::new(reply));
+/// let next = step(&mut run, Millis(1), Input::Reply { turn, attempt, reply });
+///
+/// // A host appends the entries of the step first, and shows the head that its store acknowledged.
+/// let head = next.after();
+/// let Ok(Effect::Invoke(call)) = next.release(head) else {
+///     panic!("the call is let through");
+/// };
+/// let output = registry.invoke(&call, &Mask::default()).await;
+/// assert_eq!(output.outcome, Outcome::Ok);
+/// assert!(output.text.contains("one"));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn Tool>>,
     catalog: Catalog,
@@ -33,6 +82,7 @@ pub trait CallGuard: Send + Sync {
 }
 
 impl Registry {
+    /// Refuses names that come twice and schemas that no call could be held to.
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Result<Self, BadCatalog> {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.spec().clone()))?;
         Ok(Self::of(catalog, tools))
@@ -105,6 +155,7 @@ impl Registry {
         })
     }
 
+    /// What a run that begins now is offered. A run keeps the one it began with.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }

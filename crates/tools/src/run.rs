@@ -1,4 +1,9 @@
 //! `run`: a command in the working directory.
+//!
+//! A call goes through fixed steps: the directory is opened beneath the working directory, the turn is waited
+//! for, the command is made ready and run, and what it made is settled before its result is told. A command
+//! that a person approved runs alone, since what appears meanwhile counts as approved. A command that fails is
+//! a result and no fault: only one that was never started, or ran out of time, is.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -10,6 +15,7 @@ use std::time::Duration;
 
 use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
 use cap_std::fs::Dir;
+use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
@@ -19,7 +25,7 @@ use crate::capture::{Capture, show_both};
 use crate::fault::{self, ToolFault};
 use crate::process;
 use crate::sandbox::{Confined, Manner, Sandbox};
-use crate::tool::{BoxFuture, Tool, ToolValue, parse};
+use crate::tool::{Tool, ToolValue, parse};
 use crate::workdir::{FILES, Workdir};
 
 /// The fixed fields of the output as JSON.
@@ -37,8 +43,9 @@ pub(crate) struct Run {
     sandbox: Arc<Sandbox>,
 }
 
+/// With `args` the command is a program; without, a line for a shell.
 #[derive(Deserialize)]
-struct Arguments {
+struct RunArguments {
     command: String,
     args: Option<Vec<String>>,
     #[serde(default = "here")]
@@ -89,20 +96,19 @@ impl Run {
         }
     }
 
-    async fn run(&self, arguments: Arguments, call: &Invocation) -> Result<ToolValue, ToolFault> {
+    async fn run(
+        &self,
+        arguments: RunArguments,
+        call: &Invocation,
+    ) -> Result<ToolValue, ToolFault> {
         let cwd = self.open_cwd(&arguments.cwd)?;
-        let manner = match call.approved() {
-            true => Manner::Approved,
-            false => Manner::Watched,
-        };
         let gate = Arc::clone(self.sandbox.gate());
-        let _turn = match manner {
-            Manner::Approved => Turn::alone(gate).await,
-            _ => Turn::among_others(gate).await,
-        };
-        let approval = match manner {
-            Manner::Approved => self.sandbox.approval().await,
-            _ => None,
+        let (manner, _turn, approval) = match call.approved() {
+            true => {
+                let turn = CommandTurn::alone(gate).await;
+                (Manner::Approved, turn, self.sandbox.approval().await)
+            }
+            false => (Manner::Watched, CommandTurn::among_others(gate).await, None),
         };
         let mut confined = self.confined(&arguments, &cwd, manner).await?;
         confined.set("BONDED_CALL", call.key());
@@ -150,9 +156,10 @@ impl Run {
         }
     }
 
+    /// In a thread of its own, because taking the inventory of a large tree blocks.
     async fn confined(
         &self,
-        arguments: &Arguments,
+        arguments: &RunArguments,
         cwd: &Dir,
         manner: Manner,
     ) -> Result<Confined, ToolFault> {
@@ -217,12 +224,12 @@ impl Run {
 }
 
 /// Whose turn it is: commands run beside one another, but one that a person approved runs alone.
-enum Turn {
+enum CommandTurn {
     Alone { _held: OwnedRwLockWriteGuard<()> },
     AmongOthers { _held: OwnedRwLockReadGuard<()> },
 }
 
-impl Turn {
+impl CommandTurn {
     async fn alone(gate: Arc<RwLock<()>>) -> Self {
         let _held = gate.write_owned().await;
         Self::Alone { _held }
@@ -234,7 +241,8 @@ impl Turn {
     }
 }
 
-fn not_started(arguments: &Arguments, error: &io::Error) -> ToolFault {
+/// The sentence names the command as it was given, never the launcher.
+fn not_started(arguments: &RunArguments, error: &io::Error) -> ToolFault {
     let message = format!("{:?} could not be started: {error}", arguments.command);
     ToolFault::new(fault::SPAWN_FAILED, message)
 }

@@ -18,6 +18,7 @@ mod bubblewrap;
 mod devices;
 mod enter;
 pub(crate) mod environment;
+mod error;
 mod files;
 mod git;
 mod inside;
@@ -30,6 +31,7 @@ mod mounts;
 mod namespaces;
 mod order;
 mod plan;
+mod policy;
 mod probe;
 mod refusal;
 mod scratch;
@@ -39,7 +41,6 @@ mod stand_in;
 mod supervisor;
 mod syscalls;
 mod toolchains;
-mod trial;
 mod view;
 mod watch;
 
@@ -49,55 +50,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 pub use bonded_kernel::{ProcessLimits, SandboxLevel};
 pub use enter::{enter, keep_descriptors_to_ourselves};
+pub use error::SandboxError;
 pub use launch::{Confined, Launcher, Manner};
 pub use light::LightLauncher;
+pub use policy::SandboxPolicy;
 pub use probe::Means;
-pub use trial::{Trial, attempt};
 
+use error::Missing;
 use inventory::Inventory;
 pub(crate) use long_watch::{Approval, LongWatch};
-
-/// What commands may do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SandboxPolicy {
-    pub level: SandboxLevel,
-    /// Whether a machine that cannot enforce the whole of the level is an error from the beginning.
-    pub required: bool,
-    /// Whether commands run with what the machine can enforce. Else they are refused where that is not all of it.
-    pub best_effort: bool,
-    pub network: bool,
-    pub limits: ProcessLimits,
-    /// Variables that are handed on besides the harmless ones.
-    pub env_pass: Vec<String>,
-    /// Readable, although they lie in the person's home or are hidden otherwise.
-    pub show: Vec<PathBuf>,
-    /// Neither readable nor writable, besides the person's home and other places where people keep keys.
-    pub hidden_paths: Vec<PathBuf>,
-    /// Never writable, besides what configures later programs.
-    pub protected_paths: Vec<PathBuf>,
-    /// The home of the commands, kept between them. Without one each has a home that goes with it.
-    pub home: Option<PathBuf>,
-}
-
-/// Why commands cannot be confined as demanded.
-#[derive(Debug, thiserror::Error)]
-pub enum SandboxError {
-    #[error("this machine cannot enforce the sandbox, because it lacks {feature}: {why}; {hint}")]
-    Missing {
-        feature: &'static str,
-        why: String,
-        hint: &'static str,
-    },
-    #[error("the path {path:?} cannot be named to the sandbox because it is not UTF-8; rename it")]
-    NotUtf8 { path: PathBuf },
-    #[error("the sandbox is to show {path:?}, which is not there; correct `sandboxShow`")]
-    NothingToShow { path: PathBuf },
-    #[error("the working directory {path:?} cannot be resolved: {source}")]
-    Workdir {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-}
 
 /// A policy on a directory, with the means that this machine has to enforce it.
 #[derive(Clone, Debug)]
@@ -109,27 +70,35 @@ pub struct Sandbox {
     teller: Teller,
     /// Looked for when the first command starts: many runs start none, and looking takes longer than the rest of
     /// their start.
-    found: OnceLock<Found>,
+    found: OnceLock<Inspection>,
+    /// What was seen of the working directory so far. Clones share it, so that each look reads only what
+    /// changed since the last one.
     inventory: Arc<Mutex<Inventory>>,
     /// A command that may change what configures later programs runs alone: what is new afterwards is its.
     gate: Arc<tokio::sync::RwLock<()>>,
 }
 
 /// What the machine and the working directory were found to have.
+///
+/// It is found once and kept: asking the machine starts processes, and an answer that changed between two
+/// commands of a run would make what is said to be in force untrue.
 #[derive(Clone, Debug)]
-struct Found {
+struct Inspection {
     means: Arc<Means>,
     /// The program that starts commands, if there is one.
     launcher: Option<PathBuf>,
     /// The person's, in which almost everything is hidden.
     homes: Vec<PathBuf>,
+    /// The line that `Sandbox::in_force` gives out.
     in_force: Arc<str>,
 }
 
 /// Told what a person should know: what the machine lacks, once a command runs without it, and what commands made that
-/// was put aside.
+/// was put aside. No event of `tracing`: it is shown at whatever level the surface logs, and each text once in the life of
+/// the process, which only the surface knows.
 pub type OnShortfall = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// Whom to tell, if anybody. It is a type of its own because a closure has no `Debug`, which `Sandbox` needs.
 #[derive(Clone, Default)]
 struct Teller(Option<OnShortfall>);
 
@@ -188,7 +157,9 @@ impl Sandbox {
         }
         if policy.required {
             let missing = probe::look(launcher).means.missing(policy.level);
-            missing.into_iter().next().map_or(Ok(()), Err)?;
+            if let Some(missing) = missing.into_iter().next() {
+                return Err(missing.into());
+            }
         }
         stand_in::remove_left(&resolved);
         Ok(Self {
@@ -209,7 +180,9 @@ impl Sandbox {
         self
     }
 
-    fn found(&self) -> &Found {
+    /// Looks at the machine when it is first asked. Shortfalls are told only with `best_effort`: without it a
+    /// command that would lack something is refused, and its error says the same.
+    fn found(&self) -> &Inspection {
         self.found.get_or_init(|| {
             let probe::Looked { means, program } = probe::look(&self.launcher);
             if self.policy.best_effort {
@@ -217,7 +190,7 @@ impl Sandbox {
                     .iter()
                     .for_each(|lacking| self.teller.tell(lacking));
             }
-            Found {
+            Inspection {
                 in_force: means.in_force(self.policy.level).into(),
                 homes: crate::protected::homes(),
                 launcher: program,
@@ -230,14 +203,18 @@ impl Sandbox {
         &self.policy
     }
 
+    /// As the policy demands it, whatever the machine can enforce.
     pub fn level(&self) -> SandboxLevel {
         self.policy.level
     }
 
+    /// Commands of the level `full` always have it.
     pub fn has_network(&self) -> bool {
         self.policy.network || self.policy.level == SandboxLevel::Full
     }
 
+    /// Written by a command that a person approved, read by all others. Whoever holds it must keep it until the
+    /// command has been settled.
     pub(crate) fn gate(&self) -> &Arc<tokio::sync::RwLock<()>> {
         &self.gate
     }
@@ -257,11 +234,8 @@ impl Sandbox {
 pub fn shortfalls(level: SandboxLevel, launcher: &Launcher) -> Vec<String> {
     let missing = probe::look(launcher).means.missing(level).into_iter();
     missing
-        .filter_map(|missing| match missing {
-            SandboxError::Missing { feature, why, hint } => {
-                Some(format!("commands run without {feature}: {why}; {hint}"))
-            }
-            _ => None,
+        .map(|Missing { feature, why, hint }| {
+            format!("commands run without {feature}: {why}; {hint}")
         })
         .collect()
 }

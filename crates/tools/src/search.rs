@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use crate::bounds::{FILE_BYTES_MAX, budget, json_bytes};
 use crate::fault::{self, ToolFault};
-use crate::file_tool::{FileTool, Job};
-use crate::walk::{Found, Kind, entries};
+use crate::file_tool::{FileJob, FileTool};
+use crate::walk::{Kind, WalkEntry, entries};
 use crate::workdir::{FILES, Workdir, enter, load, open_entry, shown};
 use ignored::Ignored;
-use query::{Arguments, Query};
+use query::{Query, SearchArguments};
 
 /// The fixed fields of the output and of a match, as JSON.
 const FIXED_BYTES: usize = 128;
@@ -28,7 +28,7 @@ const MATCH_BYTES: usize = 64;
 const DEPTH_MAX: usize = 128;
 const ENTRIES_MAX: usize = 100_000;
 
-pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<SearchArguments> {
     let spec = ToolSpec::closed(
         "search",
         ToolEffect::Read,
@@ -61,7 +61,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
     }
 }
 
-fn search(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
+fn search(job: &FileJob<'_>, arguments: &SearchArguments) -> Result<Value, ToolFault> {
     let query = Query::new(arguments)?;
     let relative = job.workdir.relative(&arguments.path)?;
     let start = relative
@@ -104,7 +104,7 @@ struct Hunt<'a> {
     truncated: bool,
     files_searched: u64,
     files_skipped: u64,
-    job: &'a Job<'a>,
+    job: &'a FileJob<'a>,
 }
 
 impl Hunt<'_> {
@@ -138,7 +138,7 @@ impl Hunt<'_> {
     fn visit(
         &mut self,
         dir: &OwnedFd,
-        found: &Found,
+        found: &WalkEntry,
         path: &Path,
         real: &Path,
         ignored: &mut Ignored,

@@ -16,6 +16,7 @@ pub struct ShellEnd {
     pub status: Option<ExitStatus>,
     /// What it said on both streams, in its order; of much output the beginning and the end.
     pub output: String,
+    /// Of all that it wrote, shown or not.
     pub output_bytes: u64,
 }
 

@@ -1,20 +1,64 @@
 //! What every tool is.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bonded_kernel::{Invocation, Outcome, ToolSpec};
+use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::fault::{self, ToolFault};
 use crate::queue::Queue;
 
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
 /// A tool. It keeps nothing between calls and does nothing beyond the effect that its spec declares.
+///
+/// ```
+/// use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+/// use bonded_tools::{Tool, ToolFault, ToolValue};
+/// use futures_util::future::BoxFuture;
+/// use serde_json::{Value, json};
+///
+/// struct Shout(ToolSpec);
+///
+/// impl Shout {
+///     fn new() -> Self {
+///         Self(ToolSpec {
+///             name: "shout".into(),
+///             description: "Says a text in capitals.".into(),
+///             schema: json!({
+///                 "type": "object",
+///                 "properties": { "text": { "type": "string" } },
+///                 "required": ["text"],
+///                 "additionalProperties": false
+///             }),
+///             effect: ToolEffect::Read,
+///             sandbox: None,
+///             resource: None,
+///         })
+///     }
+/// }
+///
+/// impl Tool for Shout {
+///     fn spec(&self) -> &ToolSpec {
+///         &self.0
+///     }
+///
+///     fn call<'a>(
+///         &'a self,
+///         arguments: Value,
+///         _call: &'a Invocation,
+///     ) -> BoxFuture<'a, Result<ToolValue, ToolFault>> {
+///         // The schema has let the arguments through.
+///         let text = arguments["text"].as_str().unwrap_or_default().to_uppercase();
+///         Box::pin(async move { Ok(ToolValue::Text(text)) })
+///     }
+/// }
+///
+/// assert_eq!(Shout::new().spec().name, "shout");
+/// ```
 pub trait Tool: Send + Sync {
+    /// What a run is offered of it. It stays the same while the tool exists, and its name is the one calls have.
     fn spec(&self) -> &ToolSpec;
 
     /// The queue that the tool's calls wait in before their time begins; without one, they do not wait.
@@ -57,7 +101,12 @@ pub enum ToolValue {
     /// The model is shown it as it is.
     Text(String),
     /// What is kept of it, and what the model is shown where that is too much and it can read on in it.
-    Shortened { whole: Box<Self>, short: Value },
+    Shortened {
+        /// What is kept, and paged through.
+        whole: Box<Self>,
+        /// What the model is shown of it.
+        short: Value,
+    },
 }
 
 impl ToolValue {
@@ -72,7 +121,7 @@ impl ToolValue {
     pub(crate) fn short(&self) -> Option<String> {
         match self {
             Self::Shortened { short, .. } => Some(short.to_string()),
-            _ => None,
+            Self::Json(_) | Self::Failed(_) | Self::Text(_) => None,
         }
     }
 }

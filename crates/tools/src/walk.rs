@@ -41,20 +41,20 @@ impl Kind {
     }
 
     /// Some file systems do not say what an entry is while listing; then it is asked for.
-    fn of_entry(dir: &OwnedFd, name: &CStr, told: FileType) -> Result<Self, Errno> {
-        match told {
+    fn of_entry(dir: &OwnedFd, name: &CStr, listed: FileType) -> Result<Self, Errno> {
+        match listed {
             FileType::Unknown => {
                 let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
                 Ok(Self::of(FileType::from_raw_mode(stat.st_mode)))
             }
-            told => Ok(Self::of(told)),
+            listed => Ok(Self::of(listed)),
         }
     }
 }
 
 /// Ordered by name, then kind.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Found {
+pub(crate) struct WalkEntry {
     pub(crate) name: OsString,
     pub(crate) kind: Kind,
 }
@@ -66,7 +66,7 @@ pub(crate) fn entries(
     max: usize,
     shown: &str,
     cancel: &Cancel,
-) -> Result<(Vec<Found>, bool), ToolFault> {
+) -> Result<(Vec<WalkEntry>, bool), ToolFault> {
     let on_path = |errno: Errno| ToolFault::from_io(&io::Error::from(errno), shown);
     let mut first = BinaryHeap::new();
     let mut more = false;
@@ -84,7 +84,7 @@ pub(crate) fn entries(
             Err(errno) => return Err(on_path(errno)),
         };
         let name = OsStr::from_bytes(name.to_bytes()).to_owned();
-        first.push(Found { name, kind });
+        first.push(WalkEntry { name, kind });
         if first.len() > max {
             first.pop();
             more = true;

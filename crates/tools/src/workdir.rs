@@ -35,6 +35,7 @@ pub struct Workdir {
 }
 
 impl Workdir {
+    /// Holds the directory open: whatever is renamed on the way to it later, tools work in this one.
     pub fn open(dir: &Path) -> Result<Self, ToolsError> {
         let open = || {
             let canonical = dir.canonicalize()?;

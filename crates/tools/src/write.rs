@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use crate::bounds::FILE_BYTES_MAX;
 use crate::fault::{self, ToolFault};
-use crate::file_tool::{FileTool, Job};
+use crate::file_tool::{FileJob, FileTool};
 use crate::mark::mark;
-use crate::place::{Change, Place, Seen, update};
+use crate::place::{FileChange, HeldFile, Place, update};
 use crate::workdir::{FILES, Workdir};
 
 /// A smaller file is seen at a glance.
 const DROPPED_BYTES_MIN: u64 = 500;
 
 #[derive(Deserialize)]
-pub(crate) struct Arguments {
+pub(crate) struct WriteArguments {
     path: String,
     content: String,
     expected_hash: Option<String>,
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     must_be_new: bool,
 }
 
-pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
+pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<WriteArguments> {
     let spec = ToolSpec::closed(
         "write",
         ToolEffect::Idempotent,
@@ -53,7 +53,7 @@ pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<Arguments> {
     }
 }
 
-fn write(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
+fn write(job: &FileJob<'_>, arguments: &WriteArguments) -> Result<Value, ToolFault> {
     let content = arguments.content.as_bytes();
     update(job, &arguments.path, |place, seen| {
         let before_bytes = seen.as_ref().map(|seen| seen.size_bytes());
@@ -76,13 +76,13 @@ fn write(job: &Job<'_>, arguments: &Arguments) -> Result<Value, ToolFault> {
             Some(seen) => {
                 if has_content(seen, content, &place.path)? {
                     answer["unchanged"] = true.into();
-                    return Ok(Change::Nothing(answer));
+                    return Ok(FileChange::Nothing(answer));
                 }
                 check(Some(seen), place, arguments)?;
             }
             None => check(None, place, arguments)?,
         }
-        Ok(Change::Replace(content.to_vec(), answer))
+        Ok(FileChange::Replace(content.to_vec(), answer))
     })
 }
 
@@ -92,15 +92,15 @@ fn drops_most(before_bytes: u64, now_bytes: u64) -> bool {
 }
 
 /// Reads the file only where its size leaves the answer open.
-fn has_content(seen: &mut Seen, content: &[u8], path: &str) -> Result<bool, ToolFault> {
+fn has_content(seen: &mut HeldFile, content: &[u8], path: &str) -> Result<bool, ToolFault> {
     let may_have = seen.size_bytes() == content.len() as u64 && seen.size_bytes() <= FILE_BYTES_MAX;
     Ok(may_have && seen.content(path)? == content)
 }
 
 fn check(
-    seen: Option<&mut Seen>,
+    seen: Option<&mut HeldFile>,
     place: &Place<'_>,
-    arguments: &Arguments,
+    arguments: &WriteArguments,
 ) -> Result<(), ToolFault> {
     let path = &place.path;
     if arguments.must_be_new && seen.is_some() {

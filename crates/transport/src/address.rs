@@ -1,4 +1,9 @@
 //! Addresses: an endpoint, and under it a resource.
+//!
+//! Everything is built with the URL parser and never by joining texts: a segment that holds a slash or a
+//! question mark is escaped and cannot lead to another resource of the host. A query that stands in the
+//! endpoint, such as the API version of a deployment, goes with every address that is made of it. No address
+//! from here ever appears in a message, because an endpoint may carry a password.
 
 use bonded_kernel::{Failure, FailureClass};
 use reqwest::Url;
@@ -6,12 +11,18 @@ use reqwest::Url;
 use crate::failure::failed;
 
 /// Whether an address is that of one deployment at Azure.
+///
+/// Such an address ends with `openai/deployments/NAME` and has the deployment in the place of the model. It has
+/// no list of models of its own: that of its resource lies two segments above, see `dialect::models_url`.
 pub(crate) fn is_deployment(url: &Url) -> bool {
     let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
     matches!(segments[..], [.., "openai", "deployments", name] if !name.is_empty())
 }
 
 /// The address of a resource of the messages dialect. Its own clients are given an endpoint without the version.
+///
+/// So `v1` is added where the endpoint does not end with a version already. Any `v` with a digit after it
+/// counts as one, so that `v1beta` of a gateway stays as it was given.
 pub(crate) fn versioned_url_under(endpoint: &str, path: &[&str]) -> Result<Url, Failure> {
     let mut url = url_under(endpoint, &[])?;
     let last = url.path_segments().and_then(|mut it| it.next_back());
@@ -27,6 +38,9 @@ pub(crate) fn versioned_url_under(endpoint: &str, path: &[&str]) -> Result<Url, 
 }
 
 /// The address of a resource under an endpoint; a query of the endpoint is kept.
+///
+/// One slash at the end of the endpoint makes no difference. An address that cannot have a path, such as
+/// `mailto:`, is a failure and costs nothing, because it is found before anything is sent.
 pub(crate) fn url_under(endpoint: &str, path: &[&str]) -> Result<Url, Failure> {
     let mut url = Url::parse(endpoint).map_err(|error| unusable(&error.to_string()))?;
     match url.path_segments_mut() {

@@ -1,4 +1,13 @@
 //! Reading a body with bounded memory and without waiting for ever.
+//!
+//! Whoever is on the other side may be broken or hostile, so that nothing here trusts a length, an end or a
+//! pace. Memory is bounded by counting what has come, also where the server announced less. Time is bounded
+//! twice: by the idle time here, which finds a stream that died without a word, and by the clock of the
+//! exchange, which the callers hold around all of this.
+//!
+//! What is cut is a failure of its own class, so that the retry policy can tell a slow server from a broken
+//! wire. A body that was cut is no reply, unless the connection broke after a stream had said why the model
+//! stopped; that is for the dialects to know.
 
 use std::time::Duration;
 
@@ -18,12 +27,24 @@ pub(crate) const IDLE_MAX: Duration = Duration::from_secs(120);
 /// Why a body was not read to its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cut {
+    /// The rest was not read.
     #[error("the reply is larger than {bytes_max} bytes and was given up")]
-    TooLarge { bytes_max: usize },
+    TooLarge {
+        /// What is read of a reply at most.
+        bytes_max: usize,
+    },
+    /// Nothing came for so long that nothing is waited for.
     #[error("the stream fell silent for {idle_ms} ms")]
-    Idle { idle_ms: u128 },
+    Idle {
+        /// Since the last piece.
+        idle_ms: u128,
+    },
+    /// The server, or something on the way, ended it.
     #[error("the connection broke in the middle of the reply: {why}")]
-    Broken { why: String },
+    Broken {
+        /// With its causes, on one line.
+        why: String,
+    },
 }
 
 impl Cut {
@@ -55,12 +76,17 @@ pub(crate) fn pieces(
     stream::iter(too_large).chain(capped(bytes, idle_max))
 }
 
+/// The one place where the limit becomes a reason, for lengths that are announced and lengths that are counted.
 fn too_large() -> Cut {
     Cut::TooLarge {
         bytes_max: BODY_BYTES_MAX,
     }
 }
 
+/// The count and the idle time around any stream of pieces. Before the first piece nothing is timed here,
+/// because a model may think for minutes before it says a word; then only the caller's clock counts. The piece
+/// that goes beyond the limit is dropped with all that follows, so that memory never holds more than the limit
+/// and one piece.
 fn capped<S>(bytes: S, idle_max: Duration) -> impl Stream<Item = Result<Bytes, Cut>> + Send
 where
     S: Stream<Item = Result<Bytes, Cut>> + Send,
@@ -88,6 +114,8 @@ where
 }
 
 /// The whole body.
+///
+/// Bounded only by what the pieces are bounded by: it is meant for streams that `pieces` has made.
 pub(crate) async fn read_whole(
     pieces: impl Stream<Item = Result<Bytes, Cut>>,
 ) -> Result<Vec<u8>, Cut> {
@@ -100,6 +128,9 @@ pub(crate) async fn read_whole(
 }
 
 /// As much of an error's body as is worth reading, whatever becomes of the rest.
+///
+/// Never fails: an error's body only explains a failure that is certain already, so that a part of it is better
+/// than another failure.
 pub(crate) async fn read_some(
     pieces: impl Stream<Item = Result<Bytes, Cut>>,
     bytes_max: usize,

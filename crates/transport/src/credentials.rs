@@ -1,4 +1,10 @@
 //! What a provider is shown so that it answers: a key, and headers that the user has set.
+//!
+//! Two things are upheld here. A secret is put only into headers that are marked as sensitive, so that no layer
+//! below prints it. And every text that leaves this crate as a message has gone through `masked_in`, because
+//! servers quote keys in their errors. Where the secrets come from is not known here: whoever builds the
+//! transport gives a function that is asked for every request, so that a key that was changed is used at once
+//! and none is kept.
 
 use std::fmt;
 
@@ -10,6 +16,9 @@ use crate::failure::failed;
 use crate::secret::Secret;
 
 /// A header's value that is shorter cannot be told from an ordinary word, and is not masked.
+///
+/// In bytes. A header such as `X-Team: blue` would otherwise take the word out of everything that a server
+/// says.
 const MASKED_BYTES_MIN: usize = 8;
 
 /// Where credentials come from. It is asked for every request, and what it gives is not kept.
@@ -18,6 +27,7 @@ pub(crate) type Lookup = dyn Fn(&Target) -> Credentials + Send + Sync;
 /// What a request carries besides its body.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
+    /// Sent in the header that the dialect names; absent for a server that asks for none.
     pub key: Option<Secret>,
     /// Sent with every request; they count more than the headers that a dialect sets itself.
     pub headers: Vec<(String, String)>,
@@ -62,6 +72,11 @@ impl Credentials {
     }
 
     /// The headers of a request in a dialect. A service may want the key in a header of its own.
+    ///
+    /// They are written in the order in which they outrank each other: first what the dialect demands, then the
+    /// key, then what the person has set, which replaces both. A beta name comes last and is added to what
+    /// stands there, since a header of that kind lists several. A value that no header may hold is a failure
+    /// before anything is sent.
     pub(crate) fn headers(
         &self,
         dialect: Dialect,
@@ -125,17 +140,22 @@ impl Credentials {
     }
 }
 
+/// Blanks around a name come from configuration files and are taken away.
 fn header_name(name: &str) -> Result<HeaderName, Failure> {
     let read = HeaderName::from_bytes(name.trim().as_bytes());
     read.map_err(|_| unusable(&format!("the header {name:?}")))
 }
 
+/// A value that HTTP libraries neither print nor put into their tables for compression; `None` where it holds a
+/// character that would end the header, which a stray line break in a key does.
 fn sensitive(value: &str) -> Option<HeaderValue> {
     let mut header = HeaderValue::from_str(value.trim()).ok()?;
     header.set_sensitive(true);
     Some(header)
 }
 
+/// It is classed as a matter of credentials: to try again cannot help, and a person has to correct it. The
+/// value itself is not named.
 fn unusable(what: &str) -> Failure {
     let message = format!(
         "{what} holds characters that no HTTP header may hold; nothing was sent; correct it where it is set"

@@ -1,7 +1,7 @@
 //! Wire formats as pure functions: a request to bytes, bytes to a reply or a failure.
 //!
 //! Each dialect has the same files: `encode` writes a request, `decode` reads a whole reply, `stream` puts
-//! a streamed one together, `wire` has the shapes that stand on the wire. Its own file has its [`Definition`], which is
+//! a streamed one together, `wire` has the shapes that stand on the wire. Its own file has its `Definition`, which is
 //! all that the rest of this crate asks of it. A failure from here says what
 //! the server said; which server that was, and how long it took, is added by whoever sent the request.
 
@@ -76,6 +76,32 @@ const DONE_MARK: &str = "[DONE]";
 
 /// The body of a request in its target's dialect. Its tools are rendered anew; a sender of many requests
 /// keeps a [`ToolsCache`].
+///
+/// ```
+/// use bonded_kernel::{Catalog, Message, Offer, Request, Target};
+/// use bonded_transport::dialect;
+///
+/// let target = Target::new("local", "http://127.0.0.1:8080/v1", "m-1");
+/// let messages = [Message::User { text: "Look at a.txt".into() }];
+/// let catalog = Catalog::new([])?;
+/// let request = Request {
+///     target: &target,
+///     system: "Be brief.",
+///     messages: &messages,
+///     notices: vec![],
+///     catalog: &catalog,
+///     offer: Offer::None,
+///     output_tokens_max: 256,
+///     temperature: None,
+///     turn: 1,
+///     attempt: 1,
+///     ordinal: 0,
+/// };
+/// let body: serde_json::Value = serde_json::from_slice(&dialect::encode(&request))?;
+/// assert_eq!(body["model"], "m-1");
+/// assert_eq!(body["messages"][1]["content"], "Look at a.txt");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encode(request: &Request<'_>) -> Vec<u8> {
     encode_with_tools(request, &Tools::of(request))
 }
@@ -127,6 +153,19 @@ pub(crate) fn models_url(target: &Target) -> Result<Url, Failure> {
 
 /// Reads a whole reply. An error that came with a good status is a failure too. Its calls are in the words that the
 /// service was told; [`Tools::take_back`] leads to the tools' own.
+///
+/// ```
+/// use bonded_kernel::{Dialect, FailureClass, Finish};
+/// use bonded_transport::dialect;
+///
+/// let body = br#"{"choices": [{"message": {"content": "Done."}, "finish_reason": "stop"}]}"#;
+/// let reply = dialect::decode(Dialect::Chat, body).expect("it is a reply");
+/// assert_eq!((reply.text.as_str(), reply.finish), ("Done.", Finish::Stop));
+///
+/// let body = br#"{"error": {"message": "wait a while", "code": 429}}"#;
+/// let failure = dialect::decode(Dialect::Chat, body).expect_err("it says that it failed");
+/// assert_eq!(failure.class, FailureClass::RateLimit);
+/// ```
 pub fn decode(dialect: Dialect, body: &[u8]) -> Result<Reply, Failure> {
     (of(dialect).decode)(body)
 }

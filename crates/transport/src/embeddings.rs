@@ -1,14 +1,19 @@
 //! Asks a model what texts mean: one vector for each, from `POST /embeddings` as OpenAI-compatible servers have it.
+//!
+//! It goes the way of a request to a model: the same clients, the same clock, the same masking of secrets. What
+//! comes back is checked before anybody compares with it: as many vectors as texts, each in its place, all of
+//! one length, none without a direction. A server that mixes up two texts would otherwise go unnoticed, since
+//! every vector looks like any other.
 
 use std::sync::Arc;
 
 use bonded_kernel::{Failure, Target};
+use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::BoxFuture;
 use crate::address::{unusable, url_under};
 use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
@@ -31,7 +36,7 @@ impl Embeddings {
         credentials: Credentials,
         texts: &[String],
     ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, Failure>> {
-        let ask = Ask {
+        let ask = EmbeddingRequest {
             endpoint: target.endpoint.clone(),
             body: encode(&target.model, texts),
             count: texts.len(),
@@ -54,17 +59,19 @@ impl Embeddings {
 }
 
 /// A request that is ready to be sent.
-struct Ask {
+struct EmbeddingRequest {
     endpoint: String,
     body: Vec<u8>,
     /// How many vectors must come back.
     count: usize,
 }
 
+/// Sends once and reads whole. What is left of the clock after the headers have come bounds the reading of the
+/// body.
 async fn embed(
     clients: &Clients,
     peer: &Peer,
-    ask: Ask,
+    ask: EmbeddingRequest,
     clock: &Clock,
 ) -> Result<Vec<Vec<f32>>, Failure> {
     let url = url_under(&ask.endpoint, &["embeddings"])?;
@@ -83,10 +90,12 @@ async fn embed(
     decode(&body, ask.count)
 }
 
+/// Vectors have no place for how long they took.
 impl Timed for Vec<Vec<f32>> {
     fn set_latency_ms(&mut self, _: u64) {}
 }
 
+/// The body of a request.
 #[derive(Serialize)]
 struct Wire<'a> {
     model: &'a str,
@@ -94,6 +103,7 @@ struct Wire<'a> {
     encoding_format: &'static str,
 }
 
+/// Numbers are asked for as such, because the format also knows them packed in base64, which is not read here.
 fn encode(model: &str, texts: &[String]) -> Vec<u8> {
     let wire = Wire {
         model,
@@ -103,6 +113,7 @@ fn encode(model: &str, texts: &[String]) -> Vec<u8> {
     serde_json::to_vec(&wire).expect("texts can always be written as JSON")
 }
 
+/// The answer. A list beside an error is not taken: one of the two is wrong, and nothing tells which.
 #[derive(Deserialize)]
 struct Listing {
     data: Option<Vec<Listed>>,
@@ -110,6 +121,7 @@ struct Listing {
     error: Option<Value>,
 }
 
+/// One vector, with the place of its text in the request where the server names it.
 #[derive(Deserialize)]
 struct Listed {
     index: Option<usize>,
@@ -117,6 +129,9 @@ struct Listed {
 }
 
 /// Reads `count` vectors out of an answer.
+///
+/// An error that came with a good status may have been billed and says so; a list that is no list is malformed,
+/// with an excerpt for whoever looks into it.
 fn decode(body: &[u8], count: usize) -> Result<Vec<Vec<f32>>, Failure> {
     let not_vectors = "the answer is not a list of embeddings";
     let listing: Listing = serde_json::from_slice(body)
@@ -160,6 +175,9 @@ fn in_order(listed: Vec<Listed>, count: usize) -> Result<Vec<Vec<f32>>, String> 
 }
 
 /// What is wrong with a vector.
+///
+/// The sum of the squares is enough to see it: it is zero for a vector of zeros, and not finite where a number
+/// is not or where the numbers are so large that no comparison could use them.
 fn fault(vector: &[f32], numbers: usize) -> Option<String> {
     if vector.len() != numbers {
         return Some("the embeddings differ in length".into());

@@ -1,4 +1,12 @@
 //! One exchange with a server: how long it is waited for, and what each way to fail is called.
+//!
+//! All that speaks to a server goes through `Peer::exchange`: requests to models, embeddings, probes, questions
+//! about windows. So there is one place that sets headers, one that reads refusals, and one, `Peer::finish`,
+//! that takes the secrets out of what is said. A request is sent exactly once; a redirect is reported and not
+//! followed, because it would carry the key to whoever the server names.
+//!
+//! Each failure says whether it may be billed. It is not billable only where the model surely did no work:
+//! where nothing was sent, where no connection was made, or where a status refused the request.
 
 use std::error::Error;
 use std::time::{Duration, Instant, SystemTime};
@@ -16,16 +24,22 @@ use crate::retry_after::{bounded, retry_after_ms};
 
 /// Longer timeouts are as good as none, and a clock cannot hold all of them.
 const TIMEOUT_MS_MAX: u64 = 366 * 86_400_000;
+/// Enough for every error that says something; a page of HTML is cut.
 const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
+/// The class of a failure mostly stands in its status, so that a slow explanation is not worth a long wait.
 const ERROR_BODY_PATIENCE: Duration = Duration::from_secs(5);
 
 /// When a request began and how long it may take.
+///
+/// It runs from before the connection is made to the last byte, so that a server cannot gain time by being slow
+/// in many small ways.
 pub(crate) struct Clock {
     begun: Instant,
     timeout: Duration,
 }
 
 impl Clock {
+    /// A timeout beyond about a year is cut to that.
     pub(crate) fn start(timeout_ms: u64) -> Self {
         Self {
             begun: Instant::now(),
@@ -33,6 +47,7 @@ impl Clock {
         }
     }
 
+    /// Zero once the time is over: what is waited for then ends at once.
     pub(crate) fn left(&self) -> Duration {
         self.timeout.saturating_sub(self.begun.elapsed())
     }
@@ -43,6 +58,8 @@ impl Clock {
 }
 
 /// The other side of an exchange, as messages name it.
+///
+/// It is owned and not borrowed, because the future that it serves outlives the request that it was made of.
 pub(crate) struct Peer {
     pub(crate) provider: String,
     pub(crate) dialect: Dialect,
@@ -78,6 +95,11 @@ impl Peer {
     }
 
     /// The failure behind a status that is not a good one.
+    ///
+    /// The headers are read before the body, since reading the body uses the response up. The longest of the
+    /// waits that headers and body ask for counts, as far as `bounded` lets it. What the server says is
+    /// followed by what a person can do, where that is known: set the endpoint elsewhere, or provide the key.
+    /// It is never billable.
     async fn refused(&self, response: Response, clock: &Clock) -> Failure {
         let status = response.status();
         let limited = matches!(status.as_u16(), 429 | 503 | 529);
@@ -90,7 +112,7 @@ impl Peer {
         let error = ServerError::from_body(&body);
         let class = error.class(Some(status.as_u16()));
         let overflow = error.overflow_of(class);
-        let mut said = match elsewhere.as_ref().and_then(|to| to.to_str().ok()) {
+        let mut message = match elsewhere.as_ref().and_then(|to| to.to_str().ok()) {
             Some(to) if status.is_redirection() => {
                 format!(
                     "it redirects to {to}, which is not followed; set the endpoint to where the API is"
@@ -102,22 +124,28 @@ impl Peer {
             _ => error.message,
         };
         if let Some(missing) = self.missing_key(class) {
-            said = format!("{said} ({missing})");
+            message = format!("{message} ({missing})");
         }
-        let (retry_after_ms, told) = bounded(headers_wait_ms.max(error.retry_after_ms));
-        if let Some(told) = told {
-            said = format!("{said} ({told})");
+        let (retry_after_ms, notice) = bounded(headers_wait_ms.max(error.retry_after_ms));
+        if let Some(notice) = notice {
+            message = format!("{message} ({notice})");
         }
         Failure {
             status: Some(status.as_u16()),
             retry_after_ms,
             request_id,
             overflow,
-            ..failed(class, format!("status {}: {said}", status.as_u16()), false)
+            ..failed(
+                class,
+                format!("status {}: {message}", status.as_u16()),
+                false,
+            )
         }
     }
 
     /// What to tell a person who was refused because nothing was shown.
+    ///
+    /// Only where neither a key nor a header was sent: a key that was refused is not a missing one.
     fn missing_key(&self, class: FailureClass) -> Option<&str> {
         let credentials = &self.credentials;
         let showed_nothing = credentials.key.is_none() && credentials.headers.is_empty();
@@ -132,6 +160,10 @@ impl Peer {
     }
 
     /// Adds what only the sender knows, and takes the secrets out of every text.
+    ///
+    /// Every exchange ends here, also one that failed before anything was sent. The message and the id of the
+    /// request are masked, since both come from the server; a reply is not, because what the model said is the
+    /// run's to judge.
     pub(crate) fn finish<T: Timed>(
         &self,
         outcome: Result<T, Failure>,
@@ -155,6 +187,8 @@ impl Peer {
 }
 
 /// An answer that may keep how long it took.
+///
+/// Vectors and lists of models do not.
 pub(crate) trait Timed {
     fn set_latency_ms(&mut self, latency_ms: u64);
 }
@@ -166,6 +200,9 @@ impl Timed for Reply {
 }
 
 /// A request that got no response. Only a connection that was never made is surely free of charge.
+///
+/// A timeout here is one of the connection, since the clock of the exchange ends the future instead. The outer
+/// layers of the error are left out, and so is the address but for its origin.
 fn unsent(error: reqwest::Error) -> Failure {
     let never_sent = error.is_connect() || error.is_builder();
     // The origin holds neither a password nor a query.
@@ -191,6 +228,8 @@ fn unsent(error: reqwest::Error) -> Failure {
     failed(class, message, !never_sent)
 }
 
+/// The first of the usual headers that says something. It is what the support of a service asks for, and goes
+/// into the log.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
     let names = ["x-request-id", "request-id", "x-generation-id"];
     let found = names

@@ -1,20 +1,26 @@
 //! What a server says when it fails, and the class that the retry policy goes by.
+//!
+//! The class decides what a run does next: wait, shorten, try elsewhere, or stop. So a failure is classed by
+//! the most certain sign that it carries, and by words only where there is no code and no status for it.
+//! Services change their words, and a message that no list here knows becomes a failure of the model, which may
+//! be tried again. A new wording belongs into one of the tables below, with a case in the tests.
 
 mod overflow;
 
 use std::error::Error;
 
 use bonded_kernel::{Failure, FailureClass, Overflow};
+use bonded_outbound::tls_refusal;
 use serde_json::Value;
 
 use crate::retry_after::{bounded, retry_after_in};
-use crate::tls;
 
 /// A server's own message is cut to so many characters.
 const MESSAGE_CHARS_MAX: usize = 500;
 /// An excerpt of a body that was not understood is cut to so many characters.
 const EXCERPT_CHARS_MAX: usize = 200;
 
+/// A failure with everything but its class, its message and whether it may be billed left out.
 pub(crate) fn failed(class: FailureClass, message: impl Into<String>, billable: bool) -> Failure {
     Failure {
         billable,
@@ -23,6 +29,9 @@ pub(crate) fn failed(class: FailureClass, message: impl Into<String>, billable: 
 }
 
 /// A body that came with a good status and could not be understood.
+///
+/// It counts as billable: the model has worked, and only its words are lost. The excerpt is short because it
+/// goes into the log and may hold what the model said.
 pub(crate) fn malformed(why: &str, body: &[u8]) -> Failure {
     // The reason may quote the body at any length.
     let why = one_line(why, EXCERPT_CHARS_MAX);
@@ -37,6 +46,9 @@ pub(crate) fn malformed(why: &str, body: &[u8]) -> Failure {
 }
 
 /// An error as a server describes it, in whichever of the usual shapes.
+///
+/// Services have several shapes for it: an object, an object within a list, a text, a router's error around a
+/// provider's.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ServerError {
     pub(crate) message: String,
@@ -52,6 +64,9 @@ pub(crate) struct ServerError {
 
 impl ServerError {
     /// Reads the body of an error status. A body that is no JSON is itself the message.
+    ///
+    /// The first member of a list is taken for the whole, which is how one service answers a request for a
+    /// stream.
     pub(crate) fn from_body(body: &[u8]) -> Self {
         match serde_json::from_slice::<Value>(body) {
             Ok(value) => {
@@ -71,11 +86,13 @@ impl ServerError {
     }
 
     /// Reads an error object, or a text in place of one.
+    ///
+    /// What holds no text at all is shown as the JSON that it is, so that a person sees at least that.
     pub(crate) fn from_value(error: &Value) -> Self {
         let texts = ["message", "detail", "error"];
-        let said = texts.iter().find_map(|key| error.get(key)?.as_str());
-        let said = said.or(error.as_str());
-        let mut message = said.map_or_else(|| error.to_string(), Into::into);
+        let text = texts.iter().find_map(|key| error.get(key)?.as_str());
+        let text = text.or(error.as_str());
+        let mut message = text.map_or_else(|| error.to_string(), Into::into);
         // A router puts the words of the provider behind it here.
         if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
             message = format!("{message}: {raw}");
@@ -96,6 +113,10 @@ impl ServerError {
         }
     }
 
+    /// The order matters. A quota that is used up often comes with status 429 and must not be waited for; a
+    /// request that is too large for a minute's allowance comes with 429 as well and must be shortened. So both
+    /// are looked for before the status is believed. `http_status` counts more than a status inside the body
+    /// and is absent where the answer came with HTTP 200.
     pub(crate) fn class(&self, http_status: Option<u16>) -> FailureClass {
         let status = http_status.or(self.status).unwrap_or(0);
         let has_code = |wanted: &[&str]| {
@@ -124,6 +145,7 @@ impl ServerError {
         self.overflow.filter(|_| class == FailureClass::Overflow)
     }
 
+    /// The words in the tables are in lower case.
     fn speaks_of(&self, wanted: &[&str]) -> bool {
         let message = self.message.to_lowercase();
         wanted.iter().any(|words| message.contains(words))
@@ -143,6 +165,7 @@ impl ServerError {
 }
 
 // Parts of the codes and types that servers use.
+/// Nothing more can be bought for this key: no wait helps.
 const QUOTA_CODES: [&str; 5] = [
     "insufficient_quota",
     "insufficient_credit",
@@ -150,7 +173,9 @@ const QUOTA_CODES: [&str; 5] = [
     "billing",
     "payment_required",
 ];
+/// One service says it only in words, with a status that is used for every bad request.
 const QUOTA_WORDS: [&str; 1] = ["credit balance is too low"];
+/// The key is missing, wrong, or not meant for this.
 const AUTH_CODES: [&str; 6] = [
     "invalid_api_key",
     "api_key_invalid",
@@ -159,7 +184,9 @@ const AUTH_CODES: [&str; 6] = [
     "permission_denied",
     "permission_error",
 ];
+/// It may be tried again after a while.
 const RATE_CODES: [&str; 3] = ["rate_limit", "too_many_requests", "resource_exhausted"];
+/// The request is larger than the model takes in, so that only a shorter one can succeed.
 const OVERFLOW_CODES: [&str; 3] = [
     "context_length_exceeded",
     "exceed_context_size",
@@ -167,6 +194,8 @@ const OVERFLOW_CODES: [&str; 3] = [
 ];
 // A request that is larger than what a minute has room for: no wait makes it fit.
 const NEVER_WORDS: [&str; 1] = ["request too large for"];
+/// Most services say only in words that a request is too large. These are parts of those words that stand in no
+/// other error.
 const OVERFLOW_WORDS: [&str; 16] = [
     "context length",
     "context window",
@@ -186,6 +215,7 @@ const OVERFLOW_WORDS: [&str; 16] = [
     "range of input length",
 ];
 
+/// A code that is a number need not be a status: only those that say that something failed are taken.
 fn status_in(code: &Value) -> Option<u16> {
     let number = match code {
         Value::String(text) => text.parse().ok(),
@@ -196,6 +226,9 @@ fn status_in(code: &Value) -> Option<u16> {
 }
 
 /// The text as one line: white space and control characters collapsed, and no longer than `chars_max`.
+///
+/// A message goes into a log and onto a terminal: a server that sends escape sequences must not move the cursor
+/// of whoever reads it. The cut is marked by an ellipsis beyond `chars_max`.
 pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
     let mut line = String::new();
     let is_gap = |c: char| c.is_whitespace() || c.is_control();
@@ -217,20 +250,23 @@ pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
 }
 
 /// An error with its sources on one line, none said twice.
+///
+/// Libraries wrap an error in layers that repeat each other. A refusal by TLS is said in its own words instead,
+/// because the chain says it in none that a person can act upon.
 pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
-    if let Some(refused) = tls::refused(error) {
-        return one_line(&refused, MESSAGE_CHARS_MAX);
+    if let Some(refusal) = tls_refusal(error) {
+        return one_line(&refusal, MESSAGE_CHARS_MAX);
     }
-    let mut said = error.to_string();
+    let mut line = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
         let text = cause.to_string();
-        if !said.contains(&text) {
-            said = format!("{said}: {text}");
+        if !line.contains(&text) {
+            line = format!("{line}: {text}");
         }
         source = cause.source();
     }
-    one_line(&said, MESSAGE_CHARS_MAX)
+    one_line(&line, MESSAGE_CHARS_MAX)
 }
 
 #[cfg(test)]

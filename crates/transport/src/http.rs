@@ -1,8 +1,14 @@
 //! One request over HTTP: what is sent, and how the answer is read.
+//!
+//! The body is made and the credentials are asked for when `Http::send` is called, and the future that it gives
+//! owns all that it needs: it holds no borrow of the run and sends nothing before it is polled. Dropping it
+//! aborts the request, which is how a run is stopped in the middle of a reply. What is kept between requests is
+//! only what makes the next one cheaper: connections, rendered tools, the last address.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{Dialect, Failure, Reply, Request, Target};
+use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Response, Url};
 use tokio::time::timeout;
@@ -13,7 +19,7 @@ use crate::clients::Clients;
 use crate::credentials::Lookup;
 use crate::dialect::{self, ToolsCache};
 use crate::exchange::{Clock, Peer, request_id};
-use crate::{BoxFuture, Live, window};
+use crate::{Live, window};
 
 /// Sends requests in the dialect that each target names.
 pub(crate) struct Http {
@@ -21,12 +27,14 @@ pub(crate) struct Http {
     credentials: Box<Lookup>,
     tools: ToolsCache,
     /// The address that was used last, by what it depends on: most runs use one.
-    url: Mutex<Option<(Place, Url)>>,
+    url: Mutex<Option<(AddressKey, Url)>>,
 }
 
 /// What an address depends on.
+///
+/// Two targets with equal keys have the same address.
 #[derive(PartialEq)]
-struct Place {
+struct AddressKey {
     endpoint: String,
     dialect: Dialect,
     /// Only where the address names it.
@@ -34,7 +42,7 @@ struct Place {
     stream: bool,
 }
 
-impl Place {
+impl AddressKey {
     fn of(target: &Target) -> Self {
         let names_model = dialect::of(target.dialect).address_names_model;
         let model = if names_model {
@@ -61,8 +69,10 @@ impl Http {
         }
     }
 
+    /// A run asks the same model turn after turn, so that one address is enough to keep. It is parsed anew for
+    /// every other one.
     fn url(&self, target: &Target) -> Result<Url, Failure> {
-        let place = Place::of(target);
+        let place = AddressKey::of(target);
         let mut used = self.url.lock().unwrap_or_else(PoisonError::into_inner);
         match &*used {
             Some((known, url)) if *known == place => Ok(url.clone()),
@@ -75,6 +85,8 @@ impl Http {
     }
 
     /// Servers whose windows are known are not asked.
+    ///
+    /// The answer is bounded by two seconds and never fails: `None` stands for whatever went wrong.
     pub(crate) fn window(&self, target: &Target) -> BoxFuture<'static, Option<u64>> {
         if !window::tells_window(target) {
             return Box::pin(std::future::ready(None));
@@ -86,6 +98,9 @@ impl Http {
         )
     }
 
+    /// The order after the reply has come is fixed: first its calls get the names and keys of the tools back,
+    /// then the secrets are taken out of a failure and the latency is set. An endpoint that is no address fails
+    /// in the future and not here, so that it is a failure like all others.
     pub(crate) fn send(
         &self,
         request: &Request<'_>,
@@ -102,7 +117,7 @@ impl Http {
             beta: dialect::beta(target),
             timeout_ms: target.timeout_ms,
         };
-        let ask = Ask {
+        let ask = ModelRequest {
             model: target.model.clone(),
             url: self.url(target),
             body,
@@ -122,7 +137,9 @@ impl Http {
 }
 
 /// A request that is ready to be sent.
-struct Ask {
+///
+/// It owns everything: the request that it was made of is gone when it is sent.
+struct ModelRequest {
     model: String,
     url: Result<Url, Failure>,
     body: Vec<u8>,
@@ -131,13 +148,16 @@ struct Ask {
     live: Option<Box<dyn Live>>,
 }
 
+/// What the server signed is stamped with the names under which it was asked, since only they may have it back.
+/// The id in the header outranks that in the body: it is the one that the service's support finds. It is set on
+/// failures too, also where a stream broke in its middle.
 async fn complete(
     clients: &Clients,
     peer: &Peer,
-    ask: Ask,
+    ask: ModelRequest,
     clock: &Clock,
 ) -> Result<Reply, Failure> {
-    let Ask {
+    let ModelRequest {
         model,
         url,
         body,
@@ -189,6 +209,8 @@ async fn complete(
 }
 
 /// A server may ignore that events were asked for, or send them unasked.
+///
+/// So the content type counts, and what was asked for only where there is none.
 fn comes_as_events(response: &Response, asked: bool) -> bool {
     match response.headers().get(CONTENT_TYPE) {
         Some(kind) => kind.as_bytes().starts_with(b"text/event-stream"),

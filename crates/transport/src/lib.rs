@@ -8,6 +8,8 @@
 //! [`Script`] plays replies from a file, so that a run can be tried without any model. [`Embeddings`] asks what texts
 //! mean.
 
+#![warn(missing_docs)]
+
 mod address;
 mod body;
 mod clients;
@@ -26,13 +28,11 @@ mod retry_after;
 mod script;
 mod scripted;
 mod secret;
-mod tls;
 pub mod tokens;
 mod window;
 
-use std::pin::Pin;
-
 use bonded_kernel::{Failure, Reply, Request, Target};
+use futures_util::future::BoxFuture;
 
 pub use body::{BODY_BYTES_MAX, Cut};
 pub use credentials::Credentials;
@@ -43,9 +43,6 @@ pub use providers::Providers;
 pub use script::{Script, ScriptError, ScriptedAnswer};
 pub use secret::Secret;
 pub use window::{ROUTER, tells_window};
-
-/// A boxed future, so that a transport can be used behind `dyn`.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Something that can put a request to a model.
 pub trait Transport: Send + Sync {

@@ -9,7 +9,7 @@ mod service;
 
 pub(crate) use family::bare;
 pub use family::{FAMILIES, Family};
-pub use listed::{Listed, listed_by, listed_on, listed_price};
+pub use listed::{ModelRow, listed_by, listed_on, listed_price};
 pub use service::{SERVICES, Service};
 
 /// The family of a model by its name.
@@ -21,7 +21,7 @@ pub fn family(model: &str) -> Option<&'static Family> {
 /// one of its family takes. A server of one's own has the window that it was started with.
 pub fn window(endpoint: &str, model: &str) -> Option<u64> {
     Service::at(endpoint)?;
-    let listed = Listed::at(endpoint, model).and_then(|listed| listed.window);
+    let listed = ModelRow::at(endpoint, model).and_then(|listed| listed.window);
     listed.or_else(|| family(model)?.window)
 }
 

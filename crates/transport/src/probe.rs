@@ -1,13 +1,17 @@
 //! Asks a server what it has: the quickest way to see whether it answers, takes the key and knows the model.
+//!
+//! Only lists are asked for, so that a probe costs nothing and says so even where it fails. It is strict about
+//! the difference between a server that is not there, one that refuses the key, one that lacks the model, and
+//! one that has no list: a person who sets up a provider is told which of them it is.
 
 use bonded_kernel::{Failure, FailureClass, Target};
+use futures_util::future::BoxFuture;
 use reqwest::Url;
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::BoxFuture;
 use crate::address::unusable;
 use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
@@ -17,6 +21,7 @@ use crate::exchange::{Clock, Peer, Timed};
 use crate::failure::{failed, malformed, one_line};
 use crate::models::Service;
 
+/// For all requests of a probe together.
 const TIMEOUT_MS: u64 = 5_000;
 
 /// A name that is longer is shown cut.
@@ -25,6 +30,7 @@ const NAME_CHARS_MAX: usize = 200;
 /// A provider that answers, and whether it has the model that it is to be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
+    /// True as well where the server has no list to look into.
     pub has_model: bool,
     /// The models that it lists, fit to be shown.
     pub models: Vec<String>,
@@ -70,6 +76,7 @@ pub fn check_health(
     })
 }
 
+/// Nothing of the target's own timeout is used: a person waits for this.
 fn peer(target: &Target, credentials: Credentials) -> Peer {
     Peer {
         provider: target.provider.clone(),
@@ -97,6 +104,7 @@ async fn listed(
     Ok(listed.filter(|_| !is_azure))
 }
 
+/// As a target's family has it.
 const ROUTER: &str = "openrouter";
 
 /// Whether a listed model is the one that is meant. A router takes variants of its models, such as `:nitro`, that it does
@@ -108,6 +116,9 @@ fn is_named(id: &str, target: &Target) -> bool {
 }
 
 /// A key that is refused or used up fails here. What else is said of it is nobody's business.
+///
+/// A limit that is absent is no limit. What cannot be read as JSON is passed over, since the status has already
+/// said that the key is good.
 async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Failure> {
     let url = (dialect::of(peer.dialect).resource_url)(endpoint, &["key"])?;
     let body = match get(url, peer, clock).await {
@@ -116,10 +127,8 @@ async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Fai
         Err(failure) if failure.status == Some(404) => return Ok(()),
         Err(failure) => return Err(failure),
     };
-    let said: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let remaining = said
-        .pointer("/data/limit_remaining")
-        .and_then(Value::as_f64);
+    let key: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let remaining = key.pointer("/data/limit_remaining").and_then(Value::as_f64);
     if remaining.is_some_and(|credits| credits <= 0.0) {
         let message = "the key's limit of credits is used up";
         return Err(failed(FailureClass::Quota, message, false));
@@ -127,6 +136,8 @@ async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Fai
     Ok(())
 }
 
+/// A status that only says that there is no such resource is no failure yet: some servers answer requests and
+/// have no list.
 async fn models(
     target: &Target,
     peer: &Peer,
@@ -143,6 +154,9 @@ async fn models(
 
 /// Whether there is something to be asked where a list of models is missing. It is looked at in a way that asks for
 /// nothing: a server that takes requests there says that this is none. Else the address itself is wrong.
+///
+/// A request without a body, sent by GET, cannot start a model. `missing` is what is reported where the address
+/// turns out to be wrong, because that is where the person looked first.
 async fn answers(
     target: &Target,
     peer: &Peer,
@@ -160,6 +174,8 @@ async fn answers(
 }
 
 /// What lies at an address.
+///
+/// Builds a client for itself: probes are rare, and a connection that stays open would only hold a socket.
 async fn get(url: Url, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
     let client = Clients::default()
         .for_url(&url)
@@ -174,6 +190,8 @@ async fn get(url: Url, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
 }
 
 /// A list of models costs nothing, however it fails.
+///
+/// The ways to fail that are shared with real requests say that they may be billed.
 fn unbilled(failure: Failure) -> Failure {
     Failure {
         billable: false,
@@ -181,22 +199,27 @@ fn unbilled(failure: Failure) -> Failure {
     }
 }
 
+/// A list has no place for how long it took.
 impl Timed for Option<Vec<String>> {
     fn set_latency_ms(&mut self, _: u64) {}
 }
 
+/// Google lists under `models`, most others under `data`.
 #[derive(Deserialize)]
 struct Listing {
-    data: Option<Vec<Listed>>,
-    models: Option<Vec<Listed>>,
+    data: Option<Vec<NamedModel>>,
+    models: Option<Vec<NamedModel>>,
 }
 
+/// Either of the two names is there, the id first.
 #[derive(Deserialize)]
-struct Listed {
+struct NamedModel {
     id: Option<String>,
     name: Option<String>,
 }
 
+/// A model without a name is passed over. Names come from the server as they are; `check_health` makes them fit
+/// to be shown.
 fn model_ids(body: &[u8]) -> Result<Vec<String>, Failure> {
     let why = "the answer is not a list of models";
     let listing: Listing = serde_json::from_slice(body).map_err(|_| malformed(why, body))?;

@@ -1,13 +1,17 @@
 //! The one transport that a host needs: it goes by the provider that each target names.
+//!
+//! The choice is made by one name and by nothing else: `script` is a file on this machine, and everything else
+//! is reached over HTTP. So a run that plays a script touches no network, whatever else its target says.
 
 use std::fmt;
 
 use bonded_kernel::{Failure, Reply, Request, Target};
+use futures_util::future::BoxFuture;
 
 use crate::credentials::Credentials;
 use crate::http::Http;
 use crate::scripted::Scripts;
-use crate::{BoxFuture, Live, Transport};
+use crate::{Live, Transport};
 
 /// The provider whose endpoint is a file; see [`Script`](crate::Script).
 const SCRIPT: &str = "script";
@@ -38,6 +42,7 @@ impl Providers {
     }
 }
 
+/// What lies within could hold keys, so that nothing of it is shown.
 impl fmt::Debug for Providers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Providers").finish_non_exhaustive()

@@ -1,4 +1,9 @@
 //! How long a server asks to be left alone, in all the ways in which servers say it.
+//!
+//! Services disagree about the header, the unit and whether it is a wait or a date, and some say it only in the
+//! body. All of them are read, and the longest counts: to wait too long costs time, and to wait too short costs
+//! another refusal. What no reader understands is as if nothing had been asked. The clock is passed in, so that
+//! dates can be tested.
 
 use std::time::SystemTime;
 
@@ -13,16 +18,22 @@ const SECONDS_MAX: f64 = 1e6;
 const RETRY_AFTER_MS_MAX: u64 = 10 * 60 * 1000;
 
 /// What is waited of what a server asks for, and what a person is told where that is less.
+///
+/// A longer wait is cut and not refused: the next attempt may be answered, and if not, the failure says again
+/// how long it takes.
 pub(crate) fn bounded(asked_ms: Option<u64>) -> (Option<u64>, Option<String>) {
-    let told = asked_ms.filter(|ms| *ms > RETRY_AFTER_MS_MAX).map(|ms| {
+    let notice = asked_ms.filter(|ms| *ms > RETRY_AFTER_MS_MAX).map(|ms| {
         let (asked, kept) = (ms / 1000, RETRY_AFTER_MS_MAX / 1000);
         format!("it asks for a wait of {asked} s, of which {kept} s are kept")
     });
-    (asked_ms.map(|ms| ms.min(RETRY_AFTER_MS_MAX)), told)
+    (asked_ms.map(|ms| ms.min(RETRY_AFTER_MS_MAX)), notice)
 }
 
 /// The longest positive wait that the headers name, in milliseconds. Many servers say on every answer when
 /// a full allowance is back, which nobody has to wait for unless a limit was hit.
+///
+/// `limited` says whether the status is one of a limit; only then do the headers that tell when an allowance is
+/// full again count.
 pub(crate) fn retry_after_ms(headers: &HeaderMap, limited: bool, now: SystemTime) -> Option<u64> {
     let text = |name: &&str| headers.get(*name)?.to_str().ok().map(str::trim);
     let asked_ms = ["retry-after-ms", "retry_after_ms"];
@@ -49,6 +60,9 @@ pub(crate) fn retry_after_ms(headers: &HeaderMap, limited: bool, now: SystemTime
 }
 
 /// The longest positive wait that the body of an error names, in milliseconds.
+///
+/// A router repeats what the provider behind it said under `metadata`; Google has it as a duration among its
+/// `details`.
 pub(crate) fn retry_after_in(error: &Value) -> Option<u64> {
     let places = [Some(error), error.get("metadata")];
     let places = places.into_iter().flatten();
@@ -67,6 +81,7 @@ pub(crate) fn retry_after_in(error: &Value) -> Option<u64> {
     named.chain(delays).flatten().filter(|ms| *ms > 0).max()
 }
 
+/// Some services write numbers as texts.
 fn plain_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -77,6 +92,9 @@ fn plain_text(value: &Value) -> Option<String> {
 
 /// When a limit is lifted: a wait with its unit, a date, or a number of which only the size tells what it
 /// counts.
+///
+/// Below a million it is a number of seconds, below a thousand million one of milliseconds; what is larger
+/// counts from 1970, in seconds or, from a million million on, in milliseconds.
 fn reset_ms(text: &str, now: SystemTime) -> Option<u64> {
     let Some(ms) = millis(text, 1.0) else {
         return duration_ms(text).or_else(|| until(text.parse().ok()?, now));
@@ -95,6 +113,7 @@ fn reset_ms(text: &str, now: SystemTime) -> Option<u64> {
     }
 }
 
+/// A date is that of HTTP, or else one of RFC 3339.
 fn seconds_or_date(wait: &str, now: SystemTime) -> Option<u64> {
     if let Some(ms) = millis(wait, 1000.0) {
         return Some(ms);
@@ -103,6 +122,8 @@ fn seconds_or_date(wait: &str, now: SystemTime) -> Option<u64> {
     until(date.or_else(|_| wait.parse()).ok()?, now)
 }
 
+/// `None` where the date has passed. The clock of this machine may be wrong; then the wait is, and `bounded` is
+/// what limits it.
 fn until(date: Timestamp, now: SystemTime) -> Option<u64> {
     let now = Timestamp::try_from(now).ok()?;
     let ms = date.as_millisecond().saturating_sub(now.as_millisecond());
@@ -110,6 +131,8 @@ fn until(date: Timestamp, now: SystemTime) -> Option<u64> {
 }
 
 /// Reads `1s`, `6m0s`, `1h2m3.5s`, `20ms`, or plain seconds.
+///
+/// A unit that is not known makes all of it unreadable: half a duration would be a wrong one.
 fn duration_ms(text: &str) -> Option<u64> {
     if let Some(ms) = millis(text, 1000.0) {
         return Some(ms);
@@ -138,6 +161,8 @@ fn duration_ms(text: &str) -> Option<u64> {
 }
 
 /// A number of units as whole milliseconds, rounded up: a wait that is a little too short is refused again.
+///
+/// Only digits and a point are a number here; what else Rust reads as one, such as `inf` or `1e9`, is not.
 fn millis(number: &str, unit_ms: f64) -> Option<u64> {
     let is_number = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let value: f64 = number.parse().ok().filter(|_| is_number)?;
@@ -166,9 +191,9 @@ mod tests {
     fn a_wait_that_is_asked_for_is_bounded_and_a_person_is_told() {
         assert_eq!(bounded(None), (None, None));
         assert_eq!(bounded(Some(600_000)), (Some(600_000), None));
-        let (kept, told) = bounded(Some(999_999_999_000));
+        let (kept, notice) = bounded(Some(999_999_999_000));
         assert_eq!(kept, Some(600_000));
-        assert!(told.is_some_and(|it| it.contains("999999999 s")));
+        assert!(notice.is_some_and(|it| it.contains("999999999 s")));
     }
 
     #[test]

@@ -24,31 +24,45 @@ use std::path::{Path, PathBuf};
 
 use bonded_kernel::{Failure, FailureClass, Reply};
 
-use line::{Line, parse_line};
+use line::{ScriptLine, parse_line};
 
 /// A script, read and checked whole.
 #[derive(Clone, Debug)]
 pub struct Script {
     path: PathBuf,
-    lines: Vec<Line>,
+    lines: Vec<ScriptLine>,
 }
 
 /// Why a file is not a script.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
+    /// It is not there, is a directory, or is no text.
     #[error("script {} cannot be read; check the path", path.display())]
     Unreadable {
+        /// As it was given.
         path: PathBuf,
+
+        /// The answer of the system.
         source: std::io::Error,
     },
+    /// No part of the script is played.
     #[error("script {}, line {line}: {why}", path.display())]
     BadLine {
+        /// As it was given.
         path: PathBuf,
+
+        /// From 1.
         line: usize,
+
+        /// What is wrong with it.
         why: String,
     },
+    /// A run would fail at its first request.
     #[error("script {} holds no line to play", path.display())]
-    Empty { path: PathBuf },
+    Empty {
+        /// As it was given.
+        path: PathBuf,
+    },
 }
 
 /// What a script answers to one request.
@@ -61,6 +75,7 @@ pub struct ScriptedAnswer {
 }
 
 impl Script {
+    /// Reads a script from its file, whole: what becomes of the file later means nothing to it.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path).map_err(|source| ScriptError::Unreadable {
@@ -73,7 +88,7 @@ impl Script {
     /// Reads a script from its text; `path` names it in errors.
     pub fn parse(path: impl AsRef<Path>, text: &str) -> Result<Self, ScriptError> {
         let path = path.as_ref();
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<ScriptLine> = Vec::new();
         for (nth, text) in text.lines().enumerate() {
             let text = text.trim();
             if text.is_empty() || text.starts_with('#') {
@@ -131,7 +146,9 @@ impl Script {
         }
     }
 
-    fn line(&self, ordinal: u32) -> Option<&Line> {
+    /// Lines are in the order of their ends, so that the one for a request is found by halving, however often a
+    /// line repeats.
+    fn line(&self, ordinal: u32) -> Option<&ScriptLine> {
         let at = self
             .lines
             .partition_point(|line| line.end <= u64::from(ordinal));
@@ -148,6 +165,7 @@ impl Script {
     }
 }
 
+/// The ids are made of the ordinal and the place, so that a script that is played again gives the same log.
 fn with_call_ids(mut reply: Reply, ordinal: u32) -> Reply {
     for (nth, call) in reply.calls.iter_mut().enumerate() {
         if call.id.is_empty() {

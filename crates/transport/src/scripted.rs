@@ -1,12 +1,17 @@
 //! Plays scripts as if they were providers.
+//!
+//! A script behaves as a provider does in everything that a run can see: it takes time, it can be too late, its
+//! replies have usage. But nothing depends on a clock, on the machine or on chance, so that the same script
+//! gives the same log. Which line answers is told by the request's ordinal and not counted here: a run that was
+//! resumed goes on where it stood, in another process too.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bonded_kernel::{Failure, FailureClass, Message, Reply, Request, Usage};
+use futures_util::future::BoxFuture;
 
-use crate::BoxFuture;
 use crate::failure::{causes, failed};
 use crate::script::{Script, ScriptError};
 
@@ -15,6 +20,9 @@ use crate::script::{Script, ScriptError};
 pub(crate) struct Scripts(Mutex<BTreeMap<String, Arc<Script>>>);
 
 impl Scripts {
+    /// A script that cannot be read ends the run at once, as a quota does: nothing would change if it were
+    /// tried again. Usage that no line states is estimated at four bytes a token. The answer is chosen now, and
+    /// only the delay is left to the future.
     pub(crate) fn send(&self, request: &Request<'_>) -> BoxFuture<'static, Result<Reply, Failure>> {
         let script = match self.script(&request.target.endpoint) {
             Ok(script) => script,
@@ -65,6 +73,8 @@ impl Scripts {
         })
     }
 
+    /// A file is read once in the life of a process; one that could not be read is tried again by the next
+    /// request.
     fn script(&self, path: &str) -> Result<Arc<Script>, ScriptError> {
         // A panic elsewhere cannot leave a map of finished values half written.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,6 +104,7 @@ fn last_text(request: &Request<'_>) -> String {
     texts.chain(notices).collect::<Vec<&str>>().join("\n")
 }
 
+/// All that a provider would count: the system text, the catalogue, the conversation and the notices.
 fn request_bytes(request: &Request<'_>) -> u64 {
     let messages = request.messages.iter().map(|message| match message {
         Message::User { text } | Message::Tool { text, .. } => text.len(),
@@ -109,6 +120,7 @@ fn request_bytes(request: &Request<'_>) -> u64 {
     (frame + messages.sum::<usize>() + notices.sum::<usize>()) as u64
 }
 
+/// Thoughts count as output, as they do at providers.
 fn reply_bytes(reply: &Reply) -> u64 {
     let calls = reply
         .calls

@@ -1,4 +1,9 @@
 //! Keys, kept out of everything that is shown or stored.
+//!
+//! A key has one way out, `expose`, which only the making of headers and the masking itself use. Its debug and
+//! display forms are the mask, so that a key that slips into a log line through some struct shows nothing.
+//! Masking goes by the beginning of a key as well, because errors quote keys cut off, and texts are cut before
+//! they are shown.
 
 use std::fmt;
 
@@ -23,6 +28,7 @@ impl Secret {
         (!key.is_empty()).then(|| Self(key.into()))
     }
 
+    /// The key itself. Every caller of this has to be looked at.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
@@ -47,6 +53,7 @@ impl Secret {
     }
 }
 
+/// By whole characters, so that the cut lies on a boundary of both.
 fn common_prefix_bytes(a: &str, b: &str) -> usize {
     let pairs = a.chars().zip(b.chars());
     pairs

@@ -17,6 +17,8 @@ pub fn count(vocabulary: Vocabulary, text: &str) -> Option<u64> {
 }
 
 /// Counts the tokens of a short text.
+///
+/// The vocabulary is loaded when the first piece is counted and stays in memory.
 type Counter = fn(&str) -> u64;
 
 #[cfg(feature = "tokenizers")]
@@ -34,6 +36,9 @@ fn counter(_: Vocabulary) -> Option<Counter> {
 }
 
 /// A piece is no longer than this many bytes.
+///
+/// The counting of one unbroken stretch takes more than its length in time, so that a stretch of a megabyte
+/// must not be one.
 const PIECE_BYTES_MAX: usize = 1024;
 
 /// The text in pieces that end before white space where there is some: vocabularies join white space to
@@ -48,6 +53,8 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The last white space within the limit, or the limit itself where there is none. White space at the very
+/// beginning does not count: the piece would be empty.
 fn piece_end(text: &str) -> usize {
     if text.len() <= PIECE_BYTES_MAX {
         return text.len();
@@ -88,6 +95,7 @@ pub fn vocabulary_of(model: &str) -> Vocabulary {
      \"approximate\""
 )]
 pub struct UnknownTokenizer {
+    /// As the setting has it.
     pub name: String,
 }
 

@@ -4,17 +4,17 @@
 //! What the server runs with counts, not what the model could take. Nothing is asked of the model itself, the key goes
 //! where it goes anyway, and a server that does not say is not at fault.
 
-mod said;
+mod answer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::Target;
+use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
 
-use crate::BoxFuture;
 use crate::address::url_under;
 use crate::body;
 use crate::clients::Clients;
@@ -22,7 +22,7 @@ use crate::credentials::Credentials;
 use crate::dialect;
 use crate::exchange::{Clock, Peer};
 use crate::models::Service;
-use said::{Listed, Server};
+use answer::{ListedModel, Server};
 
 /// All that is asked of one target together may take so long.
 const TIMEOUT_MS: u64 = 2_000;
@@ -70,6 +70,8 @@ pub(crate) fn ask(
     Box::pin(async move { asker.window().await })
 }
 
+/// What is asked of one target. The clock is shared by all questions, so that a server that is slow at the
+/// first is not asked a second.
 struct Asker {
     clients: Arc<Clients>,
     clock: Clock,
@@ -78,6 +80,8 @@ struct Asker {
 }
 
 impl Asker {
+    /// A server whose kind is known by its name is asked in its own way first, because the common list may say
+    /// what the model could take. Where the list tells the kind, the own way comes second.
     async fn window(&self) -> Option<u64> {
         if let Some(server) = Server::named(self.target.family()) {
             match self.of(server).await {
@@ -87,18 +91,18 @@ impl Asker {
             }
         }
         match self.listed().await? {
-            Listed {
+            ListedModel {
                 tokens: Some(tokens),
                 ..
             } => Some(tokens),
-            Listed { server, .. } => self.of(server?).await,
+            ListedModel { server, .. } => self.of(server?).await,
         }
     }
 
     /// What the list says of the model that every server has.
-    async fn listed(&self) -> Option<Listed> {
+    async fn listed(&self) -> Option<ListedModel> {
         let list = self.get(dialect::models_url(&self.target).ok()?).await?;
-        said::in_list(&list, &self.target.model)
+        answer::in_list(&list, &self.target.model)
     }
 
     /// What a server says beside the language that they all speak.
@@ -111,25 +115,28 @@ impl Asker {
                 url.query_pairs_mut()
                     .append_pair("model", model)
                     .append_pair("autoload", "false");
-                said::in_props(&self.get(url).await?)
+                answer::in_props(&self.get(url).await?)
             }
             Server::LmStudio => {
                 let list = self.get(self.beside(&["api", "v0", "models"])?).await?;
-                said::in_list(&list, model)?.tokens
+                answer::in_list(&list, model)?.tokens
             }
             Server::Ollama => {
                 let loaded = self.get(self.beside(&["api", "ps"])?).await?;
-                if let Some(tokens) = said::in_loaded(&loaded, model) {
+                if let Some(tokens) = answer::in_loaded(&loaded, model) {
                     return Some(tokens);
                 }
                 let url = self.beside(&["api", "show"])?;
                 let shown = self.exchange(url, Some(json!({ "model": model }))).await?;
-                Some(said::when_loaded(&shown))
+                Some(answer::when_loaded(&shown))
             }
         }
     }
 
     /// The address of what lies beside the versioned API, at the same host.
+    ///
+    /// A query of the endpoint is meant for the versioned API and does not go along. Only a last segment of
+    /// `v1` is taken away.
     fn beside(&self, path: &[&str]) -> Option<Url> {
         let mut url = url_under(&self.target.endpoint, &[]).ok()?;
         url.set_query(None);
@@ -147,6 +154,7 @@ impl Asker {
         Some(url)
     }
 
+    /// A target that only calls itself a router gets the smaller one.
     fn body_bytes_max(&self) -> usize {
         match Service::at(&self.target.endpoint) {
             Some(service) if service.name == ROUTER => ROUTER_BODY_BYTES_MAX,
@@ -158,6 +166,8 @@ impl Asker {
         self.exchange(url, None).await
     }
 
+    /// Whatever goes wrong is `None`: nobody waits for an explanation of a window that was not told. The
+    /// reading is bounded by what is left of the two seconds.
     async fn exchange(&self, url: Url, body: Option<Value>) -> Option<Value> {
         let client = self.clients.for_url(&url).ok()?;
         let method = match body {

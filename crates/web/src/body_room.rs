@@ -1,4 +1,9 @@
 //! The memory that bodies of requests take, bounded in sum over all connections of all servers of this process.
+//!
+//! Each server bounds a single body by itself. That bound times the number of connections would still be far more
+//! memory than a machine has, so the sum is counted too, in one counter for the process. A body whose length is
+//! announced takes its share before a byte of it is read; one without takes it piece by piece. The share is given
+//! back when the bytes are dropped, so a handler must keep a body no longer than it reads it.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// What all bodies that are being received or read may hold together.
 pub const ALL_BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// The bytes that all `HeldBytes` of this process hold just now. It only counts, and orders nothing: relaxed access
+/// is enough.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// There is no room for a body just now.
@@ -15,7 +22,9 @@ pub struct NoRoom;
 /// The bytes of a body, and their share of the room until they are dropped.
 #[derive(Debug, Default)]
 pub struct HeldBytes {
+    /// What has come of the body.
     bytes: Vec<u8>,
+    /// The share of the room in bytes: at least as many as have come, more where more were announced.
     held: usize,
 }
 
@@ -27,6 +36,8 @@ impl HeldBytes {
         Ok(held)
     }
 
+    /// Takes the next piece in. Where the body grows beyond its share, the share grows first; if there is no room
+    /// for that, nothing of the piece is kept and the share stays as it was. The caller gives the request up then.
     pub fn push(&mut self, piece: &[u8]) -> Result<(), NoRoom> {
         let needed = self.bytes.len() + piece.len();
         self.hold(needed.saturating_sub(self.held))?;
@@ -34,6 +45,8 @@ impl HeldBytes {
         Ok(())
     }
 
+    /// Takes `more` bytes of the room, or none of them: the sum is compared and raised in one atomic step, so that
+    /// two bodies cannot both take the last of it.
     fn hold(&mut self, more: usize) -> Result<(), NoRoom> {
         let within = |all: usize| Some(all + more).filter(|all| *all <= ALL_BODIES_BYTES_MAX);
         let taken = HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within);

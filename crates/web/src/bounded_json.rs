@@ -14,8 +14,11 @@ pub const VALUES_MAX: usize = 100_000;
 pub enum Unread {
     /// The byte that belongs to no character.
     NotUtf8(usize),
+    /// Deeper than `DEPTH_MAX`. Found by counting brackets, before a parser recurses over it.
     TooDeep,
+    /// More than `VALUES_MAX`. Refused before a single value is built.
     TooManyValues,
+    /// What the parser says of it, with line and column.
     NotJson(String),
 }
 
@@ -58,6 +61,8 @@ struct Measure {
 }
 
 impl Measure {
+    /// Counts without judging: for a text that is no JSON the figures mean nothing, and the parser refuses it
+    /// afterwards.
     fn of(text: &str) -> Self {
         let mut measure = Self::default();
         let (mut now, mut in_string, mut escaped) = (0_usize, false, false);

@@ -1,4 +1,10 @@
 //! Connections: accepted, bounded in number and in time, ended gracefully.
+//!
+//! The order of bounds: a connection takes a place when it is accepted, has some seconds for its first head, then a
+//! minute for each further one, and must go on reading what is sent to it. Where all places are taken, nobody is
+//! refused at the door: the guests decide who makes room, and where nobody can, the kernel's queue of connections
+//! waits. A stop ends the accepting at once and lets each connection finish the request under way; whoever called
+//! decides how long it waits for that.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +23,7 @@ use super::peer::{Peer, client_of};
 use super::stall::Stalling;
 use super::unread;
 
+/// The most places of a server, however many descriptors the process may have.
 const CONNECTIONS_MAX: usize = 1024;
 /// For the head of the first request: nobody connects to say nothing.
 const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(20);
@@ -78,11 +85,15 @@ pub async fn accept(listener: TcpListener, router: Router, stop: CancellationTok
 
 /// What goes wrong with accepting, told now and then.
 struct Complaints {
+    /// When a failure was last written; `None` before the first.
     last: Option<Instant>,
+    /// The failures since then that were counted and not written.
     unreported: u64,
 }
 
 impl Complaints {
+    /// Writes the failure, with the count of those before it, at most once in `COMPLAINT_PAUSE`: a process without
+    /// descriptors fails ten times a second and would fill a disk with the same line.
     fn tell(&mut self, error: &std::io::Error) {
         if self.last.is_some_and(|at| at.elapsed() < COMPLAINT_PAUSE) {
             self.unreported += 1;
@@ -114,6 +125,7 @@ pub fn raise_descriptors() -> Option<String> {
 }
 
 /// Half of the descriptors at most: runs need some too.
+/// No fewer than 16, whatever the limit is: a server that lets nobody in is of no use.
 fn connections_max() -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     let half = limit.current.map_or(u64::MAX, |count| count / 2);

@@ -1,4 +1,7 @@
 //! Responses whose body is a stream of server-sent events.
+//!
+//! Proxies keep answers, hold them back until they are large enough, and close connections on which nothing comes.
+//! The headers here forbid the first two, and whoever makes the pieces sends a comment in time against the third.
 
 use std::convert::Infallible;
 use std::time::Duration;

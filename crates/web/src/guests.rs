@@ -1,4 +1,10 @@
 //! Who is connected, and who is sent away when there is no room.
+//!
+//! Each open connection is a guest with a place. When a newcomer needs one, an idle guest of the client that has
+//! most idle ones goes first, so that a client which opens many connections pays with its own. Where nobody is
+//! idle, the token that has more than half of all places gives its oldest up, even in the middle of a request:
+//! otherwise one client with long requests could keep everybody else out. Whoever is sent away loses the place at
+//! once and learns it by a token; the task of the connection ends itself.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,19 +20,26 @@ use super::peer::client_of;
 #[derive(Clone, Debug, Default)]
 pub struct Guests(Arc<Mutex<GuestList>>);
 
+/// The guests by number; a smaller number has entered before.
 #[derive(Debug, Default)]
 struct GuestList {
+    /// How many have entered since the start: the number of the last one.
     entered: u64,
     present: BTreeMap<u64, Arc<Presence>>,
 }
 
+/// What is known of a guest. The list, the guest and its requests share it.
 #[derive(Debug)]
 struct Presence {
+    /// The client that the connection counts for, as `client_of` gives it.
     client: IpAddr,
+    /// How many requests are not answered to their end.
     under_way: AtomicUsize,
+    /// Whether a request has ever come. It stays true.
     has_asked: AtomicBool,
     /// Whose token the last request had, where several are served.
     holder: Mutex<Option<Hash>>,
+    /// Cancelled when others need the place.
     away: CancellationToken,
 }
 
@@ -51,6 +64,7 @@ impl Presence {
         *self.holder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether nothing is lost when it goes. One that was sent away already cannot be sent again.
     fn is_idle(&self) -> bool {
         self.under_way.load(Ordering::Relaxed) == 0 && !self.away.is_cancelled()
     }
@@ -68,6 +82,7 @@ impl Guests {
         known.present.values().any(|presence| presence.is_idle()) || known.greedy().is_some()
     }
 
+    /// Gives a new connection its place. The bound is the caller's: this takes whoever comes.
     pub fn enter(&self, address: IpAddr) -> Guest {
         let presence = Arc::new(Presence {
             client: client_of(address),
@@ -144,6 +159,7 @@ impl Asker {
 }
 
 impl Busy {
+    /// For the request: the handler that has checked a token notes with it whose request this is.
     pub fn asker(&self) -> Asker {
         Asker(self.0.clone())
     }
@@ -157,6 +173,7 @@ impl Guest {
         Busy(self.presence.clone())
     }
 
+    /// Whether a request has come since the connection was opened.
     pub fn has_asked(&self) -> bool {
         self.presence.has_asked.load(Ordering::Relaxed)
     }

@@ -1,4 +1,9 @@
 //! A connection whose other side must go on reading.
+//!
+//! A client that asks for much and reads nothing would keep its place, its request and the memory of the answer for
+//! as long as it likes. Only writes that cannot go on are timed: a silent stream has nothing to write, and a slow
+//! reader that takes a piece now and then starts the time anew. Reading is bounded elsewhere, by the timeouts of
+//! heads and bodies.
 
 use std::io;
 use std::pin::Pin;
@@ -13,6 +18,7 @@ use tokio::time::{Sleep, sleep};
 pub(crate) struct Stalling<S> {
     inner: S,
     patience: Duration,
+    /// Runs from the first write that could not go on; `None` while writes do.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 

@@ -50,9 +50,12 @@ pub(crate) async fn answer(
 }
 
 /// A body that somebody else may go on with.
+/// When the handler has answered, the drain takes the body out of it: what the handler may still hold of it is at
+/// its end then.
 #[derive(Debug)]
 struct UnreadBody {
     body: Body,
+    /// Whether the handler has asked for a piece: from then on a client that waited for leave has it.
     is_begun: bool,
 }
 
@@ -66,6 +69,8 @@ struct Sent {
 }
 
 /// Whether nothing of the request is left on the connection.
+/// Otherwise the connection must be closed after the answer, or the rest of the body would be read as the next
+/// request.
 async fn is_taken_in(left: &Mutex<UnreadBody>, waits_for_leave: bool) -> bool {
     let body = {
         let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,12 +14,16 @@ use super::tree::Node;
 /// Why a run's changes are not published.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denial {
+    /// More files were touched than the item may.
     #[error("Exceeded max files: {found} > {limit}")]
     MaxFiles { found: u64, limit: u64 },
+    /// More calls were made than the item may.
     #[error("Exceeded max tool ops: {found} > {limit}")]
     MaxToolOps { found: u64, limit: u64 },
+    /// More paths changed than the item may.
     #[error("Exceeded max delta size: {found} > {limit}")]
     MaxDeltaSize { found: u64, limit: u64 },
+    /// The same changes to the same state were admitted before.
     #[error(
         "Duplicate run: content hash {content_hash} was admitted before (receipt {receipt_id})"
     )]
@@ -27,13 +31,16 @@ pub enum Denial {
         content_hash: Hash,
         receipt_id: String,
     },
+    /// Paths changed that the item does not name among its outputs.
     #[error("Undeclared output: {} not among output_files", listed(.paths))]
     Undeclared { paths: Vec<TreePath> },
+    /// Something was done that no item may do.
     #[error("Invariant {invariant} violated: {} {}", listed(.paths), .invariant.why())]
     Invariant {
         invariant: Invariant,
         paths: Vec<TreePath>,
     },
+    /// Somebody else changed the same paths.
     #[error("Conflict: {} changed by another meanwhile", listed(.paths))]
     Conflict { paths: Vec<TreePath> },
 }
@@ -41,10 +48,15 @@ pub enum Denial {
 /// What no item may do, whatever it declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invariant {
+    /// What git keeps stays as it is.
     GitUntouched,
+    /// Nothing that the sandbox put aside is published.
     NothingInert,
+    /// No pipe, socket or device comes about.
     NoSpecialFile,
+    /// No file comes about that runs with the rights of its owner or group.
     NoSetId,
+    /// Each changed path is UTF-8, so that a receipt can name it.
     PathsAreText,
 }
 
@@ -52,6 +64,7 @@ pub enum Invariant {
 const SET_ID: u32 = 0o6000;
 
 impl Invariant {
+    /// Each of them, in the order in which they are checked.
     pub const ALL: [Self; 5] = [
         Self::GitUntouched,
         Self::NothingInert,
@@ -60,6 +73,7 @@ impl Invariant {
         Self::PathsAreText,
     ];
 
+    /// Its name in receipts and messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::GitUntouched => "git_untouched",

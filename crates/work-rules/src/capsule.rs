@@ -17,24 +17,35 @@ use super::tree::{Node, Tree};
 /// What a run did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Capsule {
+    /// Whose log it is.
     pub run: RunId,
+    /// The run that called this one, where one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,
+    /// When the log begins.
     pub started_at: Millis,
+    /// When its last entry was made.
     pub ended_at: Millis,
     /// Why the run ended; absent while it has not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination: Option<Termination>,
     /// The state of the tree that the run was given, and of its copy when it ended.
     pub before_hash: Hash,
+    /// The state of the copy when the run had ended.
     pub after_hash: Hash,
+    /// What lies between the two states.
     pub deltas: Deltas,
+    /// The calls of the run and of the agents that it called.
     pub tool_trace: Vec<TracedCall>,
+    /// The files among the changes, as a result names them.
     pub artifacts: Vec<Artifact>,
+    /// What it used of its limits.
     pub footprint: Footprint,
     /// What the run was told it may do.
     pub policy_hash: Hash,
+    /// Over the tools that the run had.
     pub tool_catalog_hash: Hash,
+    /// What was demanded of the sandbox, where anything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Box<SandboxConfig>>,
     /// What held for the processes that calls started, each kind once.
@@ -50,20 +61,27 @@ pub struct Capsule {
 /// A file that came, went or changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
+    /// From the tree's root.
     pub path: TreePath,
+    /// What happened to it.
     pub kind: ArtifactKind,
     /// Of the content, or of what a link points to; absent where neither is there any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<Hash>,
+    /// How long its content is; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
+/// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArtifactKind {
+    /// It was not there before.
     Created,
+    /// It was there, and is another now.
     Modified,
+    /// It is gone.
     Deleted,
 }
 

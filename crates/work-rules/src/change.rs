@@ -10,9 +10,12 @@ use super::tree::{Child, Directory, Node, Tree};
 /// What became of one path. A directory that comes or goes is a change of its own, beside those below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
+    /// From the tree's root.
     pub path: TreePath,
+    /// Absent where nothing was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Node>,
+    /// Absent where nothing is there any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Node>,
 }
@@ -21,14 +24,17 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} was changed by another")]
 pub struct Clash {
+    /// The first path at which it is not.
     pub path: TreePath,
 }
 
 impl Change {
+    /// Whether nothing was there before.
     pub fn created(&self) -> bool {
         self.before.is_none()
     }
 
+    /// Whether nothing is there any more.
     pub fn deleted(&self) -> bool {
         self.after.is_none()
     }

@@ -2,45 +2,10 @@
 
 mod junit;
 mod lines;
+mod totals;
 
-use serde::{Deserialize, Serialize};
-
-/// Tests by how they ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestCounts {
-    pub passed: u64,
-    pub failed: u64,
-    pub skipped: u64,
-}
-
-impl TestCounts {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            passed: self.passed.saturating_add(other.passed),
-            failed: self.failed.saturating_add(other.failed),
-            skipped: self.skipped.saturating_add(other.skipped),
-        }
-    }
-}
-
-/// Who wrote a line.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Runner {
-    Cargo,
-    Nextest,
-    Pytest,
-    Unittest,
-    Go,
-    Jest,
-    Vitest,
-    /// The summary of `node --test`, and of what writes as it does.
-    Node,
-    /// A result of the Test Anything Protocol.
-    Tap,
-    Mocha,
-}
-
-const RUNNERS: usize = Runner::Mocha as usize + 1;
+use lines::{RUNNERS, Runner};
+pub use totals::TestCounts;
 
 /// What the output of cargo, nextest, pytest, unittest, go (`-v` or `-json`), jest, vitest, `node --test`, other
 /// TAP, mocha, or a JUnit XML document says. Nothing where it says nothing. Several runners are added up.

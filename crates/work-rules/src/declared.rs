@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::item::WorkItem;
 use super::path::{BadTreePath, TreePath};
 use super::tree::{Child, Directory, Tree};
 
@@ -81,29 +80,6 @@ impl DeclaredPath {
             is_it || below.is_some_and(|directory| self.is_below(Some(&path), directory))
         })
     }
-}
-
-/// Which inputs of an item a tree lacks, as a sentence.
-pub fn missing_inputs(item: &WorkItem, before: &Tree) -> Option<String> {
-    let declared = item.input_files.iter().flatten();
-    missing("Missing input", declared, before)
-}
-
-/// Which plain outputs of an item are not there when its run has ended, as a sentence.
-pub fn missing_outputs(item: &WorkItem, after: &Tree) -> Option<String> {
-    let declared = item.output_files.iter().flatten();
-    let plain = declared.filter(|it| it.plain().is_some());
-    missing("Missing output", plain, after)
-}
-
-fn missing<'a>(
-    what: &str,
-    declared: impl Iterator<Item = &'a DeclaredPath>,
-    tree: &Tree,
-) -> Option<String> {
-    let missing = declared.filter(|it| !it.is_in(tree));
-    let missing: Vec<String> = missing.map(ToString::to_string).collect();
-    (!missing.is_empty()).then(|| format!("{what}: {} not there", missing.join(", ")))
 }
 
 /// What was written, from the tree's root.

@@ -23,6 +23,7 @@ pub struct Deltas {
 }
 
 impl Deltas {
+    /// Sorts changes by what they are changes of.
     pub fn new(changes: Vec<Change>) -> Self {
         let (delta_lambda, delta_o) = changes.into_iter().partition(|it| is_law(&it.path));
         Self {
@@ -46,6 +47,7 @@ impl Deltas {
         changes
     }
 
+    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.changes().is_empty()
     }
@@ -53,11 +55,11 @@ impl Deltas {
     /// Names what was changed and from what, whoever did it and when: equal work has equal hashes.
     pub fn content_hash(&self, before: Hash) -> Hash {
         #[derive(Serialize)]
-        struct Content<'a> {
+        struct HashedContent<'a> {
             before: Hash,
             changes: Vec<&'a Change>,
         }
-        super::canonical::hash_of(&Content {
+        super::canonical::hash_of(&HashedContent {
             before,
             changes: self.changes(),
         })
@@ -75,12 +77,14 @@ fn is_law(path: &TreePath) -> bool {
 pub struct Footprint {
     /// Paths at which something other than a directory came, went or changed.
     pub files_touched: u64,
+    /// Calls that were begun, those of called agents among them.
     pub tool_ops: u64,
     /// Those, and directories that changed by themselves.
     pub delta_size: u64,
 }
 
 impl Footprint {
+    /// Counts changes. What a directory implies is not counted twice.
     pub fn new<'a>(changes: impl IntoIterator<Item = &'a Change>, tool_ops: u64) -> Self {
         let changes: Vec<&Change> = changes.into_iter().collect();
         let paths: BTreeSet<&[u8]> = changes.iter().map(|it| it.path.as_bytes()).collect();

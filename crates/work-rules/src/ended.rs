@@ -5,8 +5,8 @@ use bonded_kernel::{RunConfig, SandboxLevel, Termination, TerminationKind};
 
 use super::admission::{Denial, Invariant, admit};
 use super::capsule::Capsule;
-use super::declared::missing_outputs;
 use super::item::WorkItem;
+use super::missing::missing_outputs;
 use super::path::TreePath;
 use super::tree::Tree;
 

@@ -14,6 +14,7 @@ pub struct PlanFault {
     pub at: String,
     /// The id of the item, where it has a usable one.
     pub item: Option<ItemId>,
+    /// What is wrong there.
     pub kind: PlanFaultKind,
 }
 
@@ -44,35 +45,46 @@ impl fmt::Display for PlanFault {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanFaultKind {
-    #[error("a plan is one work item (an object) or an array of them, not {found}")]
-    NotAPlan { found: &'static str },
+    /// The document is neither an object nor a list.
+    #[error("a plan is one work item (an object) or a list of them, not {found}")]
+    NotAPlan { found: String },
+    /// The list is empty.
     #[error("there is no work item in it")]
     NoItem,
     /// What may be wrong with anything that people write.
     #[error(transparent)]
     Mistake(#[from] Mistake),
+    /// A word that is no complexity.
     #[error("must be low, medium or high, not {found:?}")]
     BadComplexity { found: String },
+    /// An id that no directory could have.
     #[error(transparent)]
     BadId(#[from] BadItemId),
+    /// No such agent.
     #[error(transparent)]
     BadAgent(#[from] BadAgentId),
+    /// A path that leads out of the tree.
     #[error(transparent)]
     BadPath(#[from] BadTreePath),
+    /// Two items have one id.
     #[error("the item at {first} has the same id; each needs its own")]
     DuplicateId { first: String },
+    /// A dependency that nobody has done and nobody will.
     #[error(
         "depends on {id:?}, which is neither in the plan nor done before{}",
         did_you_mean(.nearest.as_deref())
     )]
     UnknownDependency { id: String, nearest: Option<String> },
+    /// An item that waits for itself.
     #[error("depends on itself")]
     SelfDependency,
+    /// Items of which none could ever begin.
     #[error("these depend on each other in a circle: {}", circle(.ids))]
     Cycle {
         /// Each depends on the next, and the last on the first.
         ids: Vec<ItemId>,
     },
+    /// Tests that nothing would run.
     #[error("tests are expected, but there is no test_command to run them")]
     NoTestCommand,
 }

@@ -21,10 +21,12 @@ pub struct ItemId(Arc<str>);
     "{id:?} is not usable as an id: 1 to {ITEM_ID_BYTES_MAX} letters, digits, '.', '_' or '-', not beginning with '.' or '-'"
 )]
 pub struct BadItemId {
+    /// What was written, cut to the longest id.
     pub id: String,
 }
 
 impl ItemId {
+    /// Refuses what no directory could be named.
     pub fn new(id: &str) -> Result<Self, BadItemId> {
         let well_formed = (1..=ITEM_ID_BYTES_MAX).contains(&id.len())
             && !id.starts_with(['.', '-'])
@@ -39,6 +41,7 @@ impl ItemId {
         }
     }
 
+    /// The id as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,10 +77,12 @@ pub struct AgentId(u8);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{agent:?} is no agent: agent-0 to agent-9 are")]
 pub struct BadAgentId {
+    /// What was written, cut to the longest id.
     pub agent: String,
 }
 
 impl AgentId {
+    /// Takes `agent-0` to `agent-9` and nothing else.
     pub fn new(agent: &str) -> Result<Self, BadAgentId> {
         let digit = agent.strip_prefix("agent-").map(str::as_bytes);
         match digit {
@@ -88,6 +93,7 @@ impl AgentId {
         }
     }
 
+    /// 0 to 9.
     pub fn number(self) -> u8 {
         self.0
     }
@@ -116,14 +122,19 @@ impl fmt::Display for AgentId {
 /// What is asked. Made by [`WorkPlan::from_value`](super::WorkPlan::from_value), which checks it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkItem {
+    /// Names it in its plan, and its directory.
     pub id: ItemId,
+    /// Who works on it.
     pub agent_id: AgentId,
+    /// What is asked, in words.
     pub description: String,
     /// What must have succeeded first.
     #[serde(default)]
     pub dependencies: Vec<ItemId>,
+    /// What it may do at most.
     #[serde(default)]
     pub constraints: Constraints,
+    /// What somebody expects of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// What must be there before.
@@ -132,6 +143,7 @@ pub struct WorkItem {
     /// All that may be changed, where it is given; each plain path among them must be there afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_files: Option<Vec<DeclaredPath>>,
+    /// What must exit with 0 in the item's copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_command: Option<String>,
     /// A pass needs at least so many tests that were run and passed.
@@ -152,9 +164,13 @@ fn is_zero(number: &u64) -> bool {
 /// What an item may do at most. At the bound is within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Constraints {
+    /// Files that came, went or changed.
     pub max_files: u64,
+    /// Calls of tools.
     pub max_tool_ops: u64,
+    /// Files, and directories that changed by themselves.
     pub max_delta_size: u64,
+    /// From its beginning to the end of its tests.
     pub timeout_ms: u64,
 }
 
@@ -201,6 +217,7 @@ impl Constraints {
         ),
     ];
 
+    /// The limits of that name; nothing where it is none.
     pub fn preset(name: &str) -> Option<Self> {
         let mut presets = Self::PRESETS.into_iter();
         presets
@@ -212,19 +229,26 @@ impl Constraints {
 /// What somebody expects of an item. It is kept and shown; nothing is enforced by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
+    /// How long it may take.
     pub time_estimate_ms: u64,
+    /// How hard it may be.
     pub complexity: Complexity,
 }
 
+/// How hard an item is thought to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Complexity {
+    /// A small change.
     Low,
+    /// Something in between.
     Medium,
+    /// A change that needs thought.
     High,
 }
 
 impl Complexity {
+    /// Takes the words that plans use.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "low" => Some(Self::Low),

@@ -21,6 +21,7 @@ mod item;
 mod lines;
 mod merge;
 mod merkle;
+mod missing;
 mod path;
 mod plan;
 mod read;
@@ -37,7 +38,7 @@ pub use canonical::canonical;
 pub use capsule::{Artifact, ArtifactKind, Capsule, prompt_of};
 pub use change::{Change, Clash};
 pub use counts::{TestCounts, test_counts};
-pub use declared::{DeclaredPath, missing_inputs, missing_outputs};
+pub use declared::DeclaredPath;
 pub use delta::{Deltas, Footprint};
 pub use ended::{EndedRun, NotTested, bind, may_be_tested, touches_git};
 pub use fault::{PlanFault, PlanFaultKind};
@@ -47,9 +48,10 @@ pub use item::{
 };
 pub use lines::{MERGED_BYTES_MAX, merged_lines};
 pub use merkle::{ProofStep, merkle_proof, merkle_root, root_from_proof};
+pub use missing::{missing_inputs, missing_outputs};
 pub use path::{BadTreePath, TreePath};
-pub use plan::{PlanContext, WorkPlan};
-
+pub use plan::WorkPlan;
+pub use read::PlanContext;
 pub use receipt::{
     Admission, ChainFault, ChainFaultKind, EarlierAttempt, ItemOutcome, LevelFault, LevelItem,
     LevelReceipt, Metrics, RECEIPT_FORMAT, Receipt, ReceiptFault, ReceiptLink, RunRecord,

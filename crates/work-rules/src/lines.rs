@@ -62,16 +62,16 @@ pub fn merged_lines(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> 
     }
 }
 
-type Line<'t> = &'t [u8];
+type TextLine<'t> = &'t [u8];
 
-fn lines(text: &[u8]) -> Vec<Line<'_>> {
+fn lines(text: &[u8]) -> Vec<TextLine<'_>> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
 /// Lines of the base, and what stands there instead.
 struct Hunk<'t> {
     at: Range<usize>,
-    instead: &'t [Line<'t>],
+    instead: &'t [TextLine<'t>],
 }
 
 impl Hunk<'_> {
@@ -86,7 +86,7 @@ impl Hunk<'_> {
 }
 
 struct Merged<'t> {
-    base: &'t [Line<'t>],
+    base: &'t [TextLine<'t>],
     text: Vec<u8>,
     /// So many lines of the base are in the text or were replaced.
     done: usize,
@@ -111,7 +111,7 @@ impl Merged<'_> {
 }
 
 /// What was changed from one text to the other. Between any two hunks lies a line that was not.
-fn changed<'t>(base: &[Line<'_>], other: &'t [Line<'t>]) -> Vec<Hunk<'t>> {
+fn changed<'t>(base: &[TextLine<'_>], other: &'t [TextLine<'t>]) -> Vec<Hunk<'t>> {
     let mut pairs = matches(base, other);
     pairs.push((base.len(), other.len()));
     let mut hunks = vec![];
@@ -130,7 +130,7 @@ fn changed<'t>(base: &[Line<'_>], other: &'t [Line<'t>]) -> Vec<Hunk<'t>> {
 
 /// Lines that stayed, in their order. Lines that are there once in both texts hold the rest together (patience); what
 /// lies between them is compared pair by pair.
-fn matches(base: &[Line<'_>], other: &[Line<'_>]) -> Vec<(usize, usize)> {
+fn matches(base: &[TextLine<'_>], other: &[TextLine<'_>]) -> Vec<(usize, usize)> {
     let mut pairs = vec![];
     let mut left = PAIRS_MAX;
     let mut open = vec![(0..base.len(), 0..other.len())];
@@ -167,9 +167,9 @@ fn matches(base: &[Line<'_>], other: &[Line<'_>]) -> Vec<(usize, usize)> {
 
 /// The longest row of lines that are there once in both, rising in both.
 fn anchors(
-    base: &[Line<'_>],
+    base: &[TextLine<'_>],
     a: &Range<usize>,
-    other: &[Line<'_>],
+    other: &[TextLine<'_>],
     b: &Range<usize>,
 ) -> Vec<(usize, usize)> {
     let in_base = once(base, a);
@@ -183,7 +183,7 @@ fn anchors(
 }
 
 /// Where each line is, if it is there once.
-fn once<'t>(lines: &[Line<'t>], range: &Range<usize>) -> BTreeMap<Line<'t>, Option<usize>> {
+fn once<'t>(lines: &[TextLine<'t>], range: &Range<usize>) -> BTreeMap<TextLine<'t>, Option<usize>> {
     let mut places = BTreeMap::new();
     for at in range.clone() {
         let place = places.entry(lines[at]).or_insert(Some(at));
@@ -216,9 +216,9 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 
 /// The longest row of equal lines, compared pair by pair.
 fn longest_common(
-    base: &[Line<'_>],
+    base: &[TextLine<'_>],
     a: &Range<usize>,
-    other: &[Line<'_>],
+    other: &[TextLine<'_>],
     b: &Range<usize>,
 ) -> Vec<(usize, usize)> {
     let width = b.len() + 1;

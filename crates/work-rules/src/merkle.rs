@@ -11,7 +11,9 @@ const NODE: &[u8] = b"bonded merkle node 1\0";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofStep {
+    /// It comes before what was computed so far.
     Left(Hash),
+    /// It comes after.
     Right(Hash),
 }
 

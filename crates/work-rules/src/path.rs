@@ -14,10 +14,12 @@ pub struct TreePath(Box<[u8]>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path:?} is not a path inside a tree; write it from the tree's root, without `..`")]
 pub struct BadTreePath {
+    /// What was written, as far as it is text.
     pub path: String,
 }
 
 impl TreePath {
+    /// Takes names with `/` between them, none of which is empty, `.` or `..`.
     pub fn new(path: impl AsRef<[u8]>) -> Result<Self, BadTreePath> {
         let path = path.as_ref();
         let is_bad = |name: &[u8]| matches!(name, b"" | b"." | b"..") || name.contains(&0);
@@ -29,6 +31,7 @@ impl TreePath {
         Ok(Self(path.into()))
     }
 
+    /// The path as the file system has it.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -38,6 +41,7 @@ impl TreePath {
         std::str::from_utf8(&self.0).ok()
     }
 
+    /// The names on the way, from the root.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         self.0.split(|&byte| byte == b'/')
     }

@@ -6,19 +6,8 @@ use bonded_kernel::nearest;
 use serde_json::Value;
 
 use super::fault::{PlanFault, PlanFaultKind};
-use super::item::{Constraints, ItemId, WorkItem};
-use super::read;
-
-/// What a plan is read with.
-#[derive(Clone, Copy, Debug)]
-pub struct PlanContext<'a> {
-    /// The tree's absolute path, so that paths below it are known as its own.
-    pub root: Option<&'a str>,
-    /// What was done before, by earlier plans on the tree.
-    pub done: &'a BTreeSet<ItemId>,
-    /// For limits that an item does not say.
-    pub defaults: Constraints,
-}
+use super::item::{ItemId, WorkItem};
+use super::read::{self, PlanContext};
 
 /// Work items that were checked as a whole: each id once, each dependency known, no circle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +80,7 @@ fn read_all(
             places.zip(values).collect()
         }
         other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
-            let found = bonded_kernel::type_of(other);
+            let found = bonded_kernel::found(other);
             faults.push(fault(PlanFaultKind::NotAPlan { found }));
             vec![]
         }

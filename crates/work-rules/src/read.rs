@@ -1,12 +1,24 @@
 //! Reads a work item from JSON and collects all that is wrong with it.
 
+use std::collections::BTreeSet;
+
 use bonded_kernel::{Mistake, ReadFault as _, short};
 use serde_json::Value;
 
 use super::declared::DeclaredPath;
 use super::fault::{PlanFault, PlanFaultKind};
 use super::item::{AgentId, Budget, Complexity, Constraints, ItemId, RETRIES_MAX, WorkItem};
-use super::plan::PlanContext;
+
+/// What a plan is read with.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanContext<'a> {
+    /// The tree's absolute path, so that paths below it are known as its own.
+    pub root: Option<&'a str>,
+    /// What was done before, by earlier plans on the tree.
+    pub done: &'a BTreeSet<ItemId>,
+    /// For limits that an item does not say.
+    pub defaults: Constraints,
+}
 
 /// Larger numbers are not exact in every reader of JSON.
 const WHOLE_MAX: u64 = (1 << 53) - 1;
@@ -38,7 +50,7 @@ pub(super) fn item(
     faults: &mut Vec<PlanFault>,
 ) -> Option<WorkItem> {
     let earlier = faults.len();
-    let fields = Fields::of(value, at, faults)?;
+    let fields = ItemFields::of(value, at, faults)?;
     let named = fields.given("id").and_then(Value::as_str);
     let named = named.and_then(|id| ItemId::new(id).ok());
     let item = read(fields, context);
@@ -49,7 +61,7 @@ pub(super) fn item(
 }
 
 /// Reads every field before it gives up on any, so that no fault hides another.
-fn read(mut fields: Fields<'_, '_>, context: &PlanContext<'_>) -> Option<WorkItem> {
+fn read(mut fields: ItemFields<'_, '_>, context: &PlanContext<'_>) -> Option<WorkItem> {
     fields.refuse_unknown(&ITEM_FIELDS);
     let id = parsed(&mut fields, "id", ItemId::new);
     let agent_id = parsed(&mut fields, "agent_id", AgentId::new);
@@ -81,7 +93,7 @@ fn read(mut fields: Fields<'_, '_>, context: &PlanContext<'_>) -> Option<WorkIte
     })
 }
 
-fn constraints(fields: &mut Fields<'_, '_>, defaults: Constraints) -> Constraints {
+fn constraints(fields: &mut ItemFields<'_, '_>, defaults: Constraints) -> Constraints {
     let Some(mut fields) = fields.object("constraints") else {
         return defaults;
     };
@@ -98,7 +110,7 @@ fn constraints(fields: &mut Fields<'_, '_>, defaults: Constraints) -> Constraint
     }
 }
 
-fn budget(fields: &mut Fields<'_, '_>) -> Option<Budget> {
+fn budget(fields: &mut ItemFields<'_, '_>) -> Option<Budget> {
     let mut fields = fields.object("budget")?;
     fields.refuse_unknown(&BUDGET_FIELDS);
     let time_estimate_ms = fields.whole("time_estimate_ms", 0..=WHOLE_MAX);
@@ -114,7 +126,7 @@ fn budget(fields: &mut Fields<'_, '_>) -> Option<Budget> {
     })
 }
 
-type Fields<'a, 'f> = bonded_kernel::Fields<'a, 'f, PlanFault>;
+type ItemFields<'a, 'f> = bonded_kernel::Fields<'a, 'f, PlanFault>;
 
 /// A text that holds something and that a command can be given.
 fn text_of(value: &Value) -> Result<&str, Mistake> {
@@ -130,7 +142,7 @@ fn text_of(value: &Value) -> Result<&str, Mistake> {
     Ok(text)
 }
 
-fn required<'a>(fields: &mut Fields<'a, '_>, field: &'static str) -> Option<&'a str> {
+fn required<'a>(fields: &mut ItemFields<'a, '_>, field: &'static str) -> Option<&'a str> {
     if fields.given(field).is_none() {
         fields.missing(field);
     }
@@ -138,7 +150,7 @@ fn required<'a>(fields: &mut Fields<'a, '_>, field: &'static str) -> Option<&'a 
 }
 
 fn parsed<T, E: Into<PlanFaultKind>>(
-    fields: &mut Fields<'_, '_>,
+    fields: &mut ItemFields<'_, '_>,
     field: &'static str,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Option<T> {
@@ -148,12 +160,12 @@ fn parsed<T, E: Into<PlanFaultKind>>(
 
 /// What the texts of an array name; an array that is not there names nothing and is none.
 fn named<T, E: Into<PlanFaultKind>>(
-    fields: &mut Fields<'_, '_>,
+    fields: &mut ItemFields<'_, '_>,
     field: &str,
     name: impl Fn(&str) -> Result<T, E>,
 ) -> Option<Vec<T>> {
     let mut names = vec![];
-    for (at, value) in fields.array(field, "an array of texts")? {
+    for (at, value) in fields.array(field, "a list of texts")? {
         let named = match value.as_str() {
             Some(text) => name(text).map_err(Into::into),
             None => Err(Mistake::wrong_type("a text", value).into()),
@@ -167,7 +179,7 @@ fn named<T, E: Into<PlanFaultKind>>(
 }
 
 /// Naming a dependency twice says nothing new.
-fn dependencies(fields: &mut Fields<'_, '_>) -> Vec<ItemId> {
+fn dependencies(fields: &mut ItemFields<'_, '_>) -> Vec<ItemId> {
     let mut ids = named(fields, "dependencies", ItemId::new).unwrap_or_default();
     ids.sort();
     ids.dedup();

@@ -13,27 +13,40 @@ use super::state::WorkStatus;
 /// What became of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
+    /// The item.
     pub work_item_id: ItemId,
+    /// Who worked on it.
     pub agent_id: AgentId,
+    /// Its level in the plan, from 0.
     pub level: u64,
+    /// How it ended.
     pub status: WorkStatus,
+    /// Names its receipt.
     pub receipt_id: String,
+    /// Where the receipt lies.
     pub receipt_path: String,
     /// Absolute paths.
     pub modified_files: Vec<String>,
+    /// Absolute paths of what was not there before.
     pub created_files: Vec<String>,
+    /// Absolute paths of what is gone.
     pub deleted_files: Vec<String>,
     /// The state of the item's copy at the end; the state before where nothing was published.
     pub output_hash: Hash,
     /// By absolute path; what is gone has none.
     pub artifact_hashes: BTreeMap<String, Hash>,
+    /// What it took.
     pub metrics: Metrics,
+    /// What the tests printed, where they ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_output: Option<String>,
+    /// Works the item off again; absent where it did not succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof_script: Option<String>,
+    /// Why it failed or took too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why its changes were not admitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denial_reason: Option<String>,
 }
@@ -43,11 +56,14 @@ pub struct RunResult {
 pub struct ResultFiles<'a> {
     /// The tree's absolute path.
     pub root: &'a str,
+    /// The receipt's path.
     pub receipt: &'a str,
+    /// The path of the script that replays the item.
     pub replay_script: Option<&'a str>,
 }
 
 impl RunResult {
+    /// Tells what a receipt says, with absolute paths.
     pub fn new(receipt: &Receipt, files: ResultFiles<'_>, test_output: Option<String>) -> Self {
         let outcome = &receipt.outcome;
         let root = files.root.trim_end_matches('/');

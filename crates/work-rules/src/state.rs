@@ -8,15 +8,21 @@ use super::item::{ItemId, WorkItem};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkStatus {
+    /// Its changes are published.
     Success,
+    /// Its run, its tests or its publishing failed.
     Failure,
+    /// Its changes were not admitted.
     Denied,
+    /// It took longer than it may.
     Timeout,
 }
 
 impl WorkStatus {
+    /// Each of them.
     pub const ALL: [Self; 4] = [Self::Success, Self::Failure, Self::Denied, Self::Timeout];
 
+    /// The word that results and receipts use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",

@@ -21,14 +21,18 @@ pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Envelope {
+    /// [`PAYLOAD_TYPE`] for a statement.
     pub payload_type: String,
     /// In base64.
     pub payload: String,
+    /// One is enough, if it is good.
     pub signatures: Vec<Signature>,
 }
 
+/// A signature over the payload, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
+    /// Names the key; nothing is trusted because of it.
     #[serde(default)]
     pub keyid: String,
     /// In base64.
@@ -38,16 +42,22 @@ pub struct Signature {
 /// Why an envelope does not vouch for a receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeFault {
+    /// It is JSON of another shape, or its base64 is none.
     #[error("it is no DSSE envelope: {why}")]
     NotAnEnvelope { why: String },
+    /// It is signed, but no statement.
     #[error("it holds {found:?}, not {PAYLOAD_TYPE}")]
     OtherPayload { found: String },
+    /// Nobody whose key is at hand has signed it.
     #[error("no signature on it is good")]
     NotSigned,
+    /// Its payload is no statement of ours.
     #[error("it holds no statement about a receipt: {why}")]
     NotAStatement { why: String },
+    /// The predicate is a receipt that fails its own checks.
     #[error("the receipt in it cannot be relied upon: {0}")]
     Receipt(#[from] ReceiptFault),
+    /// Statement and receipt speak of two states.
     #[error("its subject is not the tree of its receipt")]
     OtherSubject,
 }

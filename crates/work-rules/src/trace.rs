@@ -10,29 +10,40 @@ use super::canonical::hash_of_text;
 /// A call that was begun. Arguments and output lie in the log; here are their hashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracedCall {
+    /// The item's own run, or one that it called.
     pub run: RunId,
+    /// The turn of that run.
     pub turn: u32,
     /// The call's place in its reply, from 0.
     pub call: u32,
+    /// The tool.
     pub name: String,
     /// Of the arguments as canonical JSON, their texts composed.
     pub arguments_hash: Hash,
+    /// How it ended.
     pub status: CallStatus,
+    /// Over what the tool gave back; absent where it gave nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_hash: Option<Hash>,
     /// The first words of what went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// When it was begun.
     pub started_at: Millis,
+    /// Absent while nothing says that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Millis>,
 }
 
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
+    /// The tool did what was asked.
     Success,
+    /// The tool failed.
     Error,
+    /// It took longer than a call may.
     Timeout,
     /// The process died or the run was stopped while the call was under way.
     Interrupted,

@@ -11,29 +11,32 @@ use super::path::TreePath;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Node {
+    /// A regular file.
     File {
         mode: u32,
         bytes: u64,
         content: Hash,
     },
+    /// A symbolic link, which is never followed.
     Link {
         /// Bytes, because targets are.
         target: Box<[u8]>,
     },
-    Directory {
-        mode: u32,
-    },
-    Special {
-        special: Special,
-    },
+    /// A directory by itself.
+    Directory { mode: u32 },
+    /// Something that is neither.
+    Special { special: Special },
 }
 
 /// What has no content that could be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Special {
+    /// A named pipe.
     Fifo,
+    /// A socket of the local machine.
     Socket,
+    /// A device, of blocks or characters.
     Device,
 }
 
@@ -42,6 +45,7 @@ pub enum Special {
 pub enum Child {
     /// Never [`Node::Directory`].
     Leaf(Node),
+    /// A directory with all that lies in it.
     Directory(Arc<Directory>),
 }
 
@@ -77,18 +81,22 @@ impl Directory {
         }
     }
 
+    /// Its permissions.
     pub fn mode(&self) -> u32 {
         self.mode
     }
 
+    /// Over its mode and everything below it.
     pub fn hash(&self) -> Hash {
         self.hash
     }
 
+    /// Sorted by their names.
     pub fn children(&self) -> &[(Box<[u8]>, Child)] {
         &self.children
     }
 
+    /// What a name in it stands for.
     pub fn child(&self, name: &[u8]) -> Option<&Child> {
         let at = self.place(name).ok()?;
         Some(&self.children[at].1)
@@ -101,6 +109,7 @@ impl Directory {
 }
 
 impl Child {
+    /// The child by itself, without what lies below it.
     pub fn node(&self) -> Node {
         match self {
             Self::Leaf(node) => node.clone(),
@@ -169,6 +178,7 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// A tree whose root holds these. The root's own mode is no part of its state.
     pub fn new(children: Vec<(Box<[u8]>, Child)>) -> Self {
         Self {
             root: Arc::new(Directory::new(0, children)),
@@ -180,10 +190,12 @@ impl Tree {
         self.root.hash
     }
 
+    /// The root as a directory.
     pub fn root(&self) -> &Arc<Directory> {
         &self.root
     }
 
+    /// What lies at a path.
     pub fn get(&self, path: &TreePath) -> Option<&Child> {
         let mut names = path.names();
         let mut child = self.root.child(names.next()?)?;
@@ -196,6 +208,7 @@ impl Tree {
         Some(child)
     }
 
+    /// What lies at a path, without what lies below it.
     pub fn node(&self, path: &TreePath) -> Option<Node> {
         self.get(path).map(Child::node)
     }

@@ -9,6 +9,7 @@ use super::item::WorkItem;
 /// What came of a test command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestReport {
+    /// As the item has it.
     pub command: String,
     /// Absent where a signal ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -16,24 +17,31 @@ pub struct TestReport {
     /// What its output says, where that is the output of a known runner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<TestCounts>,
+    /// How long it ran.
     pub duration_ms: u64,
+    /// Over what is kept of its output, without secrets.
     pub output_hash: Hash,
+    /// How long its output was before anything was cut.
     pub output_bytes: u64,
 }
 
 /// Why tests are not passed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TestFault {
+    /// It exited with another code than 0.
     #[error("Tests failed: {command} exited with {exit_code}{}", figures(.counts))]
     Failed {
         command: String,
         exit_code: i32,
         counts: Option<TestCounts>,
     },
+    /// It did not come to its end.
     #[error("Tests failed: {command} was ended by a signal")]
     Killed { command: String },
+    /// It exited with 0, but ran too few tests, or some failed.
     #[error("Tests failed: {expected} expected, {} passed and {} failed", .found.passed, .found.failed)]
     TooFew { expected: u64, found: TestCounts },
+    /// It exited with 0, and nobody can tell what it ran.
     #[error(
         "Tests failed: {expected} expected, and the output of {command} does not say how many ran"
     )]

@@ -1,59 +1,43 @@
 //! Work items: changes to a tree that fully happen, tested and proven by a receipt, or not at all. The rules are
 //! those of `bonded-work-rules`; here are file systems, git, processes and keys.
 //!
-//! [`work`] works a [`WorkOrder`] off, level by level: the tree is [frozen](tree), each item works in its own copy,
-//! and what was admitted and passed its tests is [published](publish) and sealed, in the order of the items' ids.
+//! # Where things are
+//!
+//! [`tree`] freezes trees and makes copies of them. `plan` says what an order is made of and what is kept of it.
+//! [`publish`] brings what an attempt left to the tree, and seals it with a receipt. `work` leads an item through all
+//! of them. Each knows only those that are named before it.
+//!
+//! # The way of an item
+//!
+//! 1. `bonded work` makes a [`WorkOrder`] of a plan and calls [`work()`], which takes one level after the other.
+//! 2. `work_level` freezes the tree with `Sealer::freeze`: the common state. `work_items` takes up the items.
+//! 3. `work_item` begins one, and makes as many attempts as it may have.
+//! 4. `run_attempt` has the item's copy from `copy_and_run` and its run from an [`Assigner`], and drives it under the
+//!    `Guard`.
+//! 5. `Admission::decide` makes a capsule of what the run left, and asks the rules whether it is admitted.
+//! 6. `run_tests` tests it in the copy. What comes of it is the item's `AttemptOutcome`, and is written down.
+//! 7. `Sealer::seal_level` takes the outcomes of a level in the order of their ids: `seal_item`.
+//! 8. `publish_item` holds a success against what others published, and draws up its receipt: `Receipts::seal`.
+//! 9. [`Publish::prepare`](publish::Publish::prepare) writes the journal, with the receipt in it, and
+//!    [`PreparedPublish::apply`](publish::PreparedPublish::apply) changes the tree.
+//! 10. `ItemFiles::write` writes the receipt and its line in the [`History`], and
+//!     [`SettledPublish::finish`](publish::SettledPublish::finish) removes the journal.
+//!
+//! An item that is denied or fails goes from 6 to 8 without a change to the tree: every item has a receipt.
 
-mod admitted;
-mod archive;
-mod attempt;
-mod earlier;
-mod error;
-pub mod files;
-mod guard;
-mod history;
-mod item;
-pub mod key;
-mod late;
-mod level;
-pub mod lock;
-mod logs;
-mod meeting;
-mod order;
-mod outcome;
-mod papers;
-mod plan_id;
-mod plan_record;
+mod files;
+mod plan;
 pub mod publish;
-mod recorded;
-mod recover;
-mod replay;
-mod room;
-mod saved;
-mod seal;
-mod sealed;
-mod signed;
-mod spent;
-mod staff;
-mod tests;
 pub mod tree;
-mod unfinished;
-mod watcher;
-mod workshop;
+mod work;
 
-pub use archive::{Archive, claim_of_item};
-pub use error::WorkError;
-pub use history::{History, Remembered};
-pub use late::Late;
-pub use order::{WorkEnd, WorkNews, WorkOrder, work};
-pub use papers::{ENVELOPE, RECEIPT, REPLAY, RESULT, TESTS};
-pub use plan_id::{BadPlanId, PlanId};
-pub use plan_record::PlanRecord;
-pub use recorded::Recorded;
-pub use recover::Recovered;
-pub use replay::{Asked, ReplayError, Replayed, replay_item};
-pub use signed::{KnownKeys, open_receipt};
-pub use staff::{Assigned, Staff, goal_text};
-pub use unfinished::{Unfinished, unfinished};
-pub use watcher::Watcher;
-pub use workshop::Workshop;
+pub use plan::key;
+pub use plan::{
+    Archive, Assigner, Assignment, BadPlanId, ENVELOPE, History, HistoryLine, KnownKeys, LateWrite,
+    PlanId, PlanRecord, RECEIPT, REPLAY, RESULT, Recovery, TESTS, WorkNews, WorkOrder, Workshop,
+    claim_of_item, goal_text, open_receipt,
+};
+pub use publish::{UnfinishedPublish, WorkError, unfinished_publishes};
+pub use work::{
+    Recording, ReplayComparison, ReplayError, ReplaySource, WorkEnd, replay_item, work,
+};

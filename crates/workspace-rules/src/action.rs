@@ -1,60 +1,97 @@
 //! What a rule does when it fires: a loop of the agent, a run of an agent file, or a plan of work items.
+//!
+//! An action is kept as its author wrote it and read again whenever its rule fires, so that what it leaves open follows
+//! the defaults of the host at that time. Reading never stops at the first fault. A new kind of action is one line of
+//! the table below, a type that implements `RuleAction`, and a function that reads its fields.
 
 mod looping;
+mod path;
+mod rule_action;
+mod run;
+mod work;
 
 use bonded_kernel::{Mistake, WorkspaceId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::fault::{Fault, FaultKind, Fields};
-use super::rule::Surroundings;
+use super::fault::{Fault, RuleFields};
+use super::surroundings::Surroundings;
+use rule_action::RuleAction as _;
 
-pub use looping::{LoopAction, LoopDefaults, MemoryPlace, Pace, ProviderChoice, memory_name};
+pub use looping::{LoopAction, memory_name};
+pub use rule_action::Resource;
+pub use run::RunAction;
+pub use work::WorkAction;
 
-pub(super) const PATH_BYTES_MAX: usize = 1024;
-/// What a person asks of a run.
-pub(super) const REQUEST_BYTES_MAX: usize = 64 << 10;
-const RUN_TIMEOUT_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1000;
+/// Each line is a kind of action: its variant, the name that rules have for it, and what reads its fields. All that is
+/// done by kind follows from here; what a kind says of itself is its `RuleAction`.
+macro_rules! actions {
+    ($($(#[$doc:meta])* $variant:ident($action:ty) = $kind:literal, $read:path;)*) => {
+        /// What a rule does.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[serde(tag = "kind")]
+        pub enum Action {
+            $($(#[$doc])* #[serde(rename = $kind)] $variant($action),)*
+        }
 
-/// What a rule does.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind")]
-pub enum Action {
-    #[serde(rename = "kjxlkj_agent")]
-    Loop(Box<LoopAction>),
-    #[serde(rename = "run")]
-    Run(RunAction),
-    #[serde(rename = "work")]
-    Work(WorkAction),
+        const KINDS: &[&str] = &[$($kind,)*];
+
+        impl Action {
+            /// The name that rules have for it.
+            pub const fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $kind,)*
+                }
+            }
+
+            /// What the run is asked, where the action says it.
+            pub fn request(&self) -> Option<&str> {
+                match self {
+                    $(Self::$variant(action) => action.request(),)*
+                }
+            }
+
+            /// What no other run may use while this one goes on, as the action names it.
+            pub fn exclusive(&self) -> Option<Resource<'_>> {
+                match self {
+                    $(Self::$variant(action) => action.exclusive(),)*
+                }
+            }
+
+            /// The prompt file that is read before a rule with the action is taken.
+            pub fn prompt_path(&self) -> Option<&str> {
+                match self {
+                    $(Self::$variant(action) => action.prompt_path(),)*
+                }
+            }
+        }
+
+        fn read_of_kind(
+            kind: &str,
+            fields: &mut RuleFields<'_, '_>,
+            workspace: &WorkspaceId,
+            host: &dyn Surroundings,
+        ) -> Option<Action> {
+            match kind {
+                $($kind => $read(fields, workspace, host).map(Action::$variant),)*
+                other => {
+                    let kinds = KINDS.iter().copied();
+                    fields.fault("kind", Mistake::unknown_word(other, kinds));
+                    None
+                }
+            }
+        }
+    };
 }
 
-/// A run of an agent file with a goal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RunAction {
-    pub agent_file: String,
-    pub goal: String,
-    /// The directory that its tools work in; that of the agent file where there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dir: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
+actions! {
+    /// A run of the agent, one loop after the other.
+    Loop(Box<LoopAction>) = "kjxlkj_agent", looping::read;
+    /// A run of an agent file with a goal.
+    Run(RunAction) = "run", run::read;
+    /// A plan of work items on a tree.
+    Work(WorkAction) = "work", work::read;
 }
-
-/// A plan of work items on a tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WorkAction {
-    /// The file of the plan.
-    pub plan: String,
-    /// The tree that is worked on.
-    pub repo: String,
-    /// Who works, where the plan's agents are not said elsewhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent_file: Option<String>,
-}
-
-const KINDS: [&str; 3] = ["kjxlkj_agent", "run", "work"];
-const RUN_FIELDS: [&str; 5] = ["kind", "agent_file", "goal", "dir", "timeout_ms"];
-const WORK_FIELDS: [&str; 4] = ["kind", "plan", "repo", "agent_file"];
 
 impl Action {
     /// Reads the action of a rule of a workspace. Either all is well, or everything that is not comes back.
@@ -70,16 +107,10 @@ impl Action {
             _ => Err(faults),
         }
     }
-
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Loop(_) => KINDS[0],
-            Self::Run(_) => KINDS[1],
-            Self::Work(_) => KINDS[2],
-        }
-    }
 }
 
+/// Reads the action at a pointer. Whatever was found wrong is in `faults`.
+/// The faults may belong to an action that comes back all the same: whoever calls it looks at `faults` before using it.
 pub(super) fn read(
     written: &Value,
     at: &str,
@@ -87,75 +118,7 @@ pub(super) fn read(
     host: &dyn Surroundings,
     faults: &mut Vec<Fault>,
 ) -> Option<Action> {
-    let mut fields = Fields::of(written, at, faults)?;
-    match fields.required_text("kind", 256)? {
-        "kjxlkj_agent" => {
-            let action = looping::read(&mut fields, workspace, host);
-            Some(Action::Loop(Box::new(action)))
-        }
-        "run" => read_run(&mut fields, workspace, host).map(Action::Run),
-        "work" => read_work(&mut fields, workspace, host).map(Action::Work),
-        other => {
-            fields.fault("kind", Mistake::unknown_word(other, KINDS.into_iter()));
-            None
-        }
-    }
-}
-
-fn read_run(
-    fields: &mut Fields<'_, '_>,
-    workspace: &WorkspaceId,
-    host: &dyn Surroundings,
-) -> Option<RunAction> {
-    fields.refuse_unknown(&RUN_FIELDS);
-    let agent_file = place(fields, "agent_file", workspace, host);
-    let goal = fields.required_text("goal", REQUEST_BYTES_MAX);
-    let dir = place_if_given(fields, "dir", workspace, host);
-    let timeout_ms = fields.whole("timeout_ms", 1..=RUN_TIMEOUT_MS_MAX);
-    Some(RunAction {
-        agent_file: agent_file?,
-        goal: goal?.to_owned(),
-        dir,
-        timeout_ms,
-    })
-}
-
-fn read_work(
-    fields: &mut Fields<'_, '_>,
-    workspace: &WorkspaceId,
-    host: &dyn Surroundings,
-) -> Option<WorkAction> {
-    fields.refuse_unknown(&WORK_FIELDS);
-    let plan = place(fields, "plan", workspace, host);
-    let repo = place(fields, "repo", workspace, host);
-    let agent_file = place_if_given(fields, "agent_file", workspace, host);
-    Some(WorkAction {
-        plan: plan?,
-        repo: repo?,
-        agent_file,
-    })
-}
-
-fn place_if_given(
-    fields: &mut Fields<'_, '_>,
-    field: &'static str,
-    workspace: &WorkspaceId,
-    host: &dyn Surroundings,
-) -> Option<String> {
-    fields.given(field)?;
-    place(fields, field, workspace, host)
-}
-
-/// A path that the host lets rules of the workspace use.
-fn place(
-    fields: &mut Fields<'_, '_>,
-    field: &'static str,
-    workspace: &WorkspaceId,
-    host: &dyn Surroundings,
-) -> Option<String> {
-    let written = fields.required_text(field, PATH_BYTES_MAX)?;
-    if let Err(why) = host.check_place(workspace, written) {
-        fields.fault(field, FaultKind::Told { why });
-    }
-    Some(written.to_owned())
+    let mut fields = RuleFields::of(written, at, faults)?;
+    let kind = fields.required_text("kind", 256)?;
+    read_of_kind(kind, &mut fields, workspace, host)
 }

@@ -1,16 +1,24 @@
 //! Runs of rules, what they propose to a person, and what they want a person to look at.
+//!
+//! These are the records that events of runs carry and fold into. A run goes from queued to running to one of three
+//! ends, and never back; `decide` guards the steps. What a run in reviewed mode wants to write waits as an operation,
+//! and is written only when a person applies exactly what they have seen.
 
 use bonded_kernel::{EventId, Hash, Millis, OperationId, RuleId, RunAudit, RunId, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::change::{Actor, NewNote, NoteWrite};
+use super::actor::Actor;
+use super::note_write::{NewNote, NoteWrite};
 
 /// A run of a rule, as it was queued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunQueued {
+    /// Derived from the rule and the event, so that the same firing can only be queued once.
     pub run_id: RunId,
+    /// The rule that fired.
     pub rule_id: RuleId,
+    /// A stored event, or the id that an instant of a schedule or a launch by hand stands for.
     pub triggering_event_id: EventId,
     /// The depth of what the run will write.
     pub depth: u32,
@@ -19,12 +27,17 @@ pub struct RunQueued {
 /// A run of a rule, as it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFinished {
+    /// The run that ended.
     pub run_id: RunId,
+    /// The rule that it was a run of.
     pub rule_id: RuleId,
+    /// The stable name of the reason; absent where the run reached its goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
+    /// What the run came to, as its kind of action tells it; null where there is nothing to tell.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub result_json: Value,
+    /// What an agent in loops did, with the prompt that it was given; absent for other kinds of action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<RunAudit>,
 }
@@ -33,14 +46,20 @@ pub struct RunFinished {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
+    /// It waits for its turn.
     Queued,
+    /// It is driven, or waits for a person.
     Running,
+    /// It reached its end.
     Succeeded,
+    /// It came to nothing, and its code says why.
     Failed,
+    /// Somebody ended it, or its rule did not want it any more.
     Cancelled,
 }
 
 impl RunStatus {
+    /// Every status, in the order in which a run can come to them.
     pub const ALL: [Self; 5] = [
         Self::Queued,
         Self::Running,
@@ -49,6 +68,7 @@ impl RunStatus {
         Self::Cancelled,
     ];
 
+    /// The stable word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -59,10 +79,12 @@ impl RunStatus {
         }
     }
 
+    /// The status with this word.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 
+    /// Whether nothing follows any more.
     pub const fn has_ended(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
     }
@@ -71,21 +93,33 @@ impl RunStatus {
 /// A run of a rule as it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AutomationRun {
+    /// The name that it was queued under.
     pub run_id: RunId,
+    /// The rule that fired.
     pub rule_id: RuleId,
+    /// The workspace of the rule, which is the only one that the run may write to.
     pub workspace_id: WorkspaceId,
+    /// What set the rule off.
     pub triggering_event_id: EventId,
+    /// As the last event of the run left it.
     pub status: RunStatus,
+    /// The depth of what the run writes, which its rule bounds.
     pub depth: u32,
+    /// When the rule fired.
     pub queued_at: Millis,
+    /// When it was driven for the first time; absent while it is queued, or where it never began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Millis>,
+    /// When it ended, however it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Millis>,
+    /// Only of a run that did not reach its goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
+    /// Null until the run has ended, and where it left nothing.
     #[serde(default)]
     pub result_json: Value,
+    /// Of an agent in loops, once the run has ended; absent for other kinds of action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<RunAudit>,
 }
@@ -93,18 +127,27 @@ pub struct AutomationRun {
 /// What a run in reviewed mode wants to do, until a person has judged it and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Operation {
+    /// Drawn by whoever proposes.
     pub operation_id: OperationId,
+    /// The run that proposed it.
     pub run_id: RunId,
+    /// The workspace of the run, where the write will happen.
     pub workspace_id: WorkspaceId,
     /// The place among the operations of its run.
     pub operation_index: u32,
+    /// As it would be written, with the marks of the agent that made it.
     pub proposal: Proposal,
+    /// What a person made of it.
     pub status: OperationStatus,
+    /// Why a person rejected it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reject_reason: Option<String>,
+    /// When the run proposed it.
     pub proposed_at: Millis,
+    /// When a person applied or rejected it; absent while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<Millis>,
+    /// Who applied or rejected it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<Actor>,
 }
@@ -131,8 +174,11 @@ impl Operation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Proposal {
+    /// A new note.
     CreateNote(NewNote),
+    /// A change of a note that the run has read.
     UpdateNote(NoteWrite),
+    /// Something for a person to look at.
     RecordIssue {
         key: String,
         value: String,
@@ -140,21 +186,29 @@ pub enum Proposal {
     },
 }
 
+/// What became of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationStatus {
+    /// Nobody has judged it yet.
     Pending,
+    /// A person applied it, and what it wanted is written.
     Applied,
+    /// A person rejected it, and nothing is written.
     Rejected,
 }
 
 /// Something that an agent wants a person to look at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Issue {
+    /// What it is about, in at most 500 characters.
     pub key: String,
+    /// What is to be looked at; with the metadata at most 64 KiB.
     pub value: String,
+    /// Any JSON that the agent adds.
     #[serde(default)]
     pub metadata: Value,
+    /// The run that left it. For an agent `decide` sets it, whatever the agent wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
 }

@@ -1,4 +1,9 @@
 //! What somebody wants to change in a workspace, and what has to be known to decide about it.
+//!
+//! A change is a wish and an event is a fact: `decide` turns the one into the other, given a view. A change carries
+//! everything that would make it different the next time, such as drawn ids, so that deciding it is pure. The view is
+//! loaded by the store in the same transaction that appends the events; a field that does not matter for a change is
+//! left empty.
 
 use bonded_kernel::{
     EventId, Hash, Millis, NoteId, OperationId, RuleId, RunAudit, RunId, UserId, WorkspaceId,
@@ -8,75 +13,71 @@ use serde_json::{Value, json};
 
 use super::automation::{AutomationRun, Issue, Operation, Proposal, RunStatus};
 use super::code::Code;
-use super::metadata::Metadata;
-use super::note::{AccessScope, Note, Workspace, WorkspaceState};
-use super::patch::PatchOp;
+use super::note::{Note, Workspace, WorkspaceState};
+use super::note_write::{NewNote, NoteWrite};
 use super::refused::Refused;
 use super::role::Role;
 use super::rule::{Rule, RuleDraft};
-
-/// Who changes something.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "actor_type", rename_all = "snake_case")]
-pub enum Actor {
-    User {
-        user_id: UserId,
-    },
-    Agent {
-        run_id: RunId,
-        rule_id: RuleId,
-    },
-    /// The program itself, or whoever has its files.
-    System,
-}
 
 /// What is to be changed. Ids of what is new are drawn by the caller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
+    /// Makes a workspace; whoever makes it owns it.
     CreateWorkspace {
         workspace_id: WorkspaceId,
         name: String,
     },
+    /// Renames, archives, deletes or restores one. What is absent stays.
     UpdateWorkspace {
         workspace_id: WorkspaceId,
         name: Option<String>,
         state: Option<WorkspaceState>,
     },
+    /// Makes somebody a member, or gives a member another role.
     SetMember {
         workspace_id: WorkspaceId,
         user_id: UserId,
         role: Role,
     },
+    /// Takes a member out. Whoever is no owner may leave by themselves.
     RemoveMember {
         workspace_id: WorkspaceId,
         user_id: UserId,
     },
+    /// Makes a note in a workspace that the actor may write to.
     CreateNote(NewNote),
+    /// Changes a note that was read at a version; another version is a conflict.
     UpdateNote(NoteWrite),
+    /// Hides a note. Its events stay, and it can be had back.
     DeleteNote {
         note_id: NoteId,
         base_version: Option<u64>,
     },
+    /// Brings a deleted note back. A note that is not deleted is refused.
     UndeleteNote {
         note_id: NoteId,
         base_version: Option<u64>,
     },
+    /// Sets one key of a note's metadata and leaves the others. Without `base_version` the last write wins.
     SetMetadata {
         note_id: NoteId,
         base_version: Option<u64>,
         key: String,
         value: Value,
     },
+    /// Takes one key away; a key that is not there is no error.
     DeleteMetadata {
         note_id: NoteId,
         base_version: Option<u64>,
         key: String,
     },
+    /// Makes a rule out of a draft that was checked against the host.
     CreateRule {
         rule_id: RuleId,
         draft: Box<RuleDraft>,
     },
+    /// Puts another draft in place of the whole one. The rule stays in its workspace.
     UpdateRule {
         rule_id: RuleId,
         /// The version that the change was made for, where whoever makes it says so.
@@ -84,6 +85,7 @@ pub enum Change {
         base_version: Option<u64>,
         draft: Box<RuleDraft>,
     },
+    /// Deletes a rule. Runs of it that are queued end without beginning.
     DeleteRule {
         rule_id: RuleId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,10 +93,8 @@ pub enum Change {
     },
     /// Queues a run, or finds the one that was queued for the same event.
     Fire(Fire),
-    MoveRun {
-        run_id: RunId,
-        to: RunMove,
-    },
+    /// A run goes on, or ends.
+    MoveRun { run_id: RunId, to: RunMove },
     /// The engine has looked at all events up to `row`, having looked at those up to `after` before; these are the
     /// runs that come of it.
     Considered {
@@ -108,74 +108,32 @@ pub enum Change {
         until: Millis,
         firings: Vec<Fire>,
     },
+    /// A run in reviewed mode asks a person.
     Propose {
         operation_id: OperationId,
         workspace_id: WorkspaceId,
         proposal: Proposal,
     },
+    /// A person decides about what was proposed.
     Review {
         operation_id: OperationId,
         review: Review,
     },
+    /// Leaves something for a person to look at.
     RecordIssue {
         workspace_id: WorkspaceId,
         issue: Issue,
     },
 }
 
-/// A note that is to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NewNote {
-    pub note_id: NoteId,
-    pub workspace_id: WorkspaceId,
-    /// The clock's date and time where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    pub markdown: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note_kind: Option<String>,
-    #[serde(default)]
-    pub access_scope: AccessScope,
-    #[serde(default)]
-    pub keywords: Vec<String>,
-    #[serde(default)]
-    pub metadata: Metadata,
-}
-
-/// A change of a note, made by somebody who saw it at `base_version`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NoteWrite {
-    pub note_id: NoteId,
-    pub base_version: u64,
-    pub edit: NoteEdit,
-}
-
-/// What is to be different; what is absent stays.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct NoteEdit {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The whole text, or else `patch`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub markdown: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub patch: Option<Vec<PatchOp>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note_kind: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub access_scope: Option<AccessScope>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keywords: Option<Vec<String>>,
-    /// What is to be set; the other metadata stays.
-    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
-    pub metadata: Metadata,
-}
-
 /// A run that a rule asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fire {
+    /// Derived from the rule and the event, so that firing again finds the same run.
     pub run_id: RunId,
+    /// The rule that fires.
     pub rule_id: RuleId,
+    /// What sets it off. If it is an event that the store knows, it must be of the rule's workspace.
     pub triggering_event_id: EventId,
     /// The depth of what the run will write.
     pub depth: u32,
@@ -185,22 +143,30 @@ pub struct Fire {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum RunMove {
+    /// It is driven now.
     Running,
+    /// It reached its goal.
     Succeeded(RunEnd),
+    /// It came to nothing; the end says why.
     Failed(RunEnd),
+    /// Somebody or its rule ended it.
     Cancelled(RunEnd),
 }
 
 /// What came of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
+    /// The stable name of why it did not succeed.
     pub error_code: Option<String>,
+    /// What it came to, as its kind of action tells it.
     pub result_json: Value,
+    /// Of an agent in loops; absent for other kinds of action, and where the run never began.
     pub audit: Option<RunAudit>,
 }
 
 impl RunEnd {
     /// The end of a run that came to nothing, and why.
+    /// The message is for people; programs go by the code.
     pub fn of(code: Code, message: &str) -> Self {
         Self {
             error_code: Some(code.as_str().into()),
@@ -216,6 +182,7 @@ impl RunEnd {
 pub enum Review {
     /// Exactly what has this digest.
     Apply { digest: Hash },
+    /// Nothing of it is written.
     Reject {
         reject_reason: Option<String>,
         /// Only if this is what waits.
@@ -226,6 +193,8 @@ pub enum Review {
 
 impl Review {
     /// What was looked at is what waits, or nothing is decided.
+    /// A page that shows an operation may be older than the operation: applying by id alone could write what nobody has
+    /// seen.
     pub fn check_meant(&self, operation: &Operation) -> Result<(), Refused> {
         let seen = match self {
             Self::Apply { digest } => Some(*digest),
@@ -265,12 +234,14 @@ pub struct View {
     pub event_workspace: Option<WorkspaceId>,
     /// The run that the change is about, or that was queued for the same event.
     pub run: Option<AutomationRun>,
+    /// What is judged, or what has the id of the new operation.
     pub operation: Option<Operation>,
     /// How many operations the agent's run has proposed.
     pub operations: u32,
 }
 
 impl RunMove {
+    /// The status that the run has then.
     pub const fn status(&self) -> RunStatus {
         match self {
             Self::Running => RunStatus::Running,
@@ -283,6 +254,8 @@ impl RunMove {
 
 impl Change {
     /// What two attempts at the same change have in common: all of it but the ids that are drawn anew each time.
+    /// A client that repeats a request draws new ids; the fingerprint says whether it means the same change, so that a
+    /// repeated key with another change behind it is found out.
     pub fn fingerprint(&self) -> Hash {
         let mut same = self.clone();
         match &mut same {

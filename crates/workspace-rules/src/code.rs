@@ -1,5 +1,7 @@
 //! The codes that clients of a workspace can meet: over HTTP, over a socket, in what an agent is told, and as a run's
 //! `error_code`. They never change.
+//! The table below is their only list: the names, the statuses, the pages that explain them and the table in the
+//! documentation follow from it, and tests hold them together.
 
 use bonded_kernel::TerminationKind;
 
@@ -195,6 +197,7 @@ codes! {
 
 impl Code {
     /// The code of a run that ended so; none where it reached its goal.
+    /// The name of the code is the name of the end in capitals.
     pub const fn of_end(kind: TerminationKind) -> Option<Self> {
         match kind {
             TerminationKind::Done => None,

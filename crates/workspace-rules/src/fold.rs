@@ -1,7 +1,11 @@
 //! How a note and a workspace follow from their events.
+//!
+//! Folding never fails and asks no permission: what is stored was decided before. The store folds each event as it
+//! writes it, and folding all events of a stream from its beginning gives the same rows again.
 
 use super::event::{NoteCreated, NoteUpdated, StoredEvent, WorkspaceEvent};
 use super::note::{Note, Workspace, WorkspaceState};
+use super::subject::{EventSubject, NoteFact, WorkspaceFact};
 
 /// Folds an event into the note that it is about: `None` before the note was created. An event of another note, or
 /// one that is about no note, changes nothing.
@@ -13,42 +17,31 @@ pub fn apply(note: &mut Option<Note>, stored: &StoredEvent) {
         return;
     }
     let Some(note) = note.as_mut() else { return };
-    if stored.event.note_id() != Some(note.note_id) {
+    let EventSubject::Note(note_id, fact) = stored.event.subject() else {
+        return;
+    };
+    if note_id != note.note_id {
         return;
     }
     note.version = stored.version.unwrap_or(note.version);
     note.updated_at = stored.at;
-    match &stored.event {
-        WorkspaceEvent::NoteUpdated(updated) => update(note, updated),
-        WorkspaceEvent::NoteTitleChanged { title, .. } => note.title.clone_from(title),
-        WorkspaceEvent::NoteDeleted { .. } => note.deleted_at = Some(stored.at),
-        WorkspaceEvent::NoteUndeleted { .. } => note.deleted_at = None,
-        WorkspaceEvent::NoteMetadataSet { key, value, .. } => {
-            note.metadata.insert(key.clone(), value.clone());
+    match fact {
+        // There is one already.
+        NoteFact::Created(_) => {}
+        NoteFact::Updated(updated) => update(note, updated),
+        NoteFact::TitleChanged(title) => title.clone_into(&mut note.title),
+        NoteFact::Deleted => note.deleted_at = Some(stored.at),
+        NoteFact::Undeleted => note.deleted_at = None,
+        NoteFact::MetadataSet { key, value } => {
+            note.metadata.insert(key.to_owned(), value.clone());
         }
-        WorkspaceEvent::NoteMetadataDeleted { key, .. } => {
+        NoteFact::MetadataDeleted { key } => {
             note.metadata.remove(key);
         }
-        WorkspaceEvent::NoteCreated(_)
-        | WorkspaceEvent::WorkspaceCreated { .. }
-        | WorkspaceEvent::WorkspaceUpdated { .. }
-        | WorkspaceEvent::MemberSet(_)
-        | WorkspaceEvent::MemberRemoved { .. }
-        | WorkspaceEvent::RuleCreated { .. }
-        | WorkspaceEvent::RuleUpdated { .. }
-        | WorkspaceEvent::RuleDeleted { .. }
-        | WorkspaceEvent::AutomationQueued(_)
-        | WorkspaceEvent::AutomationRunning { .. }
-        | WorkspaceEvent::AutomationSucceeded(_)
-        | WorkspaceEvent::AutomationFailed(_)
-        | WorkspaceEvent::AutomationCancelled(_)
-        | WorkspaceEvent::OperationProposed(_)
-        | WorkspaceEvent::OperationApplied { .. }
-        | WorkspaceEvent::OperationRejected { .. }
-        | WorkspaceEvent::IssueRecorded(_) => {}
     }
 }
 
+/// The first version is 1, whatever the event says.
 fn created_note(created: &NoteCreated, stored: &StoredEvent) -> Note {
     Note {
         note_id: created.note_id,
@@ -66,6 +59,7 @@ fn created_note(created: &NoteCreated, stored: &StoredEvent) -> Note {
     }
 }
 
+/// Metadata is merged by key; every other field is replaced as a whole.
 fn update(note: &mut Note, updated: &NoteUpdated) {
     let updated = updated.clone();
     if let Some(title) = updated.title {
@@ -88,46 +82,29 @@ fn update(note: &mut Note, updated: &NoteUpdated) {
 
 impl Workspace {
     /// Folds an event into the workspace itself.
+    /// Members are no part of it: who may what is kept beside it.
     pub fn apply(workspace: &mut Option<Self>, stored: &StoredEvent) {
-        match &stored.event {
-            WorkspaceEvent::WorkspaceCreated { name } => {
+        let EventSubject::Workspace(fact) = stored.event.subject() else {
+            return;
+        };
+        match fact {
+            WorkspaceFact::Created { name } => {
                 workspace.get_or_insert_with(|| Self {
                     workspace_id: stored.workspace_id,
-                    name: name.clone(),
+                    name: name.to_owned(),
                     state: WorkspaceState::Active,
                     created_at: stored.at,
                     updated_at: stored.at,
                 });
             }
-            WorkspaceEvent::WorkspaceUpdated { name, state } => {
+            WorkspaceFact::Updated { name, state } => {
                 let Some(workspace) = workspace else { return };
                 if let Some(name) = name {
-                    workspace.name.clone_from(name);
+                    name.clone_into(&mut workspace.name);
                 }
                 workspace.state = state.unwrap_or(workspace.state);
                 workspace.updated_at = stored.at;
             }
-            WorkspaceEvent::MemberSet(_)
-            | WorkspaceEvent::MemberRemoved { .. }
-            | WorkspaceEvent::NoteCreated(_)
-            | WorkspaceEvent::NoteUpdated(_)
-            | WorkspaceEvent::NoteTitleChanged { .. }
-            | WorkspaceEvent::NoteDeleted { .. }
-            | WorkspaceEvent::NoteUndeleted { .. }
-            | WorkspaceEvent::NoteMetadataSet { .. }
-            | WorkspaceEvent::NoteMetadataDeleted { .. }
-            | WorkspaceEvent::RuleCreated { .. }
-            | WorkspaceEvent::RuleUpdated { .. }
-            | WorkspaceEvent::RuleDeleted { .. }
-            | WorkspaceEvent::AutomationQueued(_)
-            | WorkspaceEvent::AutomationRunning { .. }
-            | WorkspaceEvent::AutomationSucceeded(_)
-            | WorkspaceEvent::AutomationFailed(_)
-            | WorkspaceEvent::AutomationCancelled(_)
-            | WorkspaceEvent::OperationProposed(_)
-            | WorkspaceEvent::OperationApplied { .. }
-            | WorkspaceEvent::OperationRejected { .. }
-            | WorkspaceEvent::IssueRecorded(_) => {}
         }
     }
 }

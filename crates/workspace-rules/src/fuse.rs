@@ -1,4 +1,7 @@
 //! One ranking out of two: what a search found by words and what it found by meaning.
+//!
+//! Scores of the two searches cannot be compared, so only the places count. It is pure and its result does not depend
+//! on the order of the lists, which makes pages of a search stable.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +15,36 @@ const BACKLINK_WEIGHT: f64 = 0.1;
 
 /// A note in one of the lists. The higher the score, the better; it means nothing beside those of the other list.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scored {
+pub struct ScoredNote {
+    /// The note that was found.
     pub note_id: NoteId,
+    /// Larger is better, and only within its own list; what is not finite is left out.
     pub score: f64,
 }
 
 /// What counts about a note whatever was looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct NoteStanding {
+    /// The last change, which decides between equal scores.
     pub updated_at: Millis,
+    /// How many other notes link to it.
     pub backlink_count: u64,
 }
 
 /// A note that was found, once, however often it was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fused {
+pub struct FusedNote {
+    /// The note that was found.
     pub note_id: NoteId,
-    pub standing: Standing,
+    /// What counts about it beside the search.
+    pub standing: NoteStanding,
+    /// None where words did not find it.
     pub score_lexical: Option<f64>,
+    /// None where meaning did not find it.
     pub score_semantic: Option<f64>,
+    /// By its places in the lists alone.
     pub score_rrf: f64,
+    /// With what the links to it add.
     pub score_final: f64,
 }
 
@@ -39,17 +52,17 @@ pub struct Fused {
 /// with equal scores share a place. The best is first, equal ones by the time of their last change, the latest first,
 /// then by id. The order of the lists does not matter; notes without a standing are left out.
 pub fn fuse(
-    lexical: &[Scored],
-    semantic: &[Scored],
-    standings: &BTreeMap<NoteId, Standing>,
-) -> Vec<Fused> {
+    lexical: &[ScoredNote],
+    semantic: &[ScoredNote],
+    standings: &BTreeMap<NoteId, NoteStanding>,
+) -> Vec<FusedNote> {
     let (lexical, semantic) = (best(lexical, standings), best(semantic, standings));
     let (words, meanings) = (places(&lexical), places(&semantic));
     let found = standings.iter().filter_map(|(note_id, standing)| {
         let places = [words.get(note_id), meanings.get(note_id)];
         let shares = places.into_iter().flatten().copied().map(share);
         let score_rrf: f64 = shares.sum();
-        (score_rrf > 0.0).then(|| Fused {
+        (score_rrf > 0.0).then(|| FusedNote {
             note_id: *note_id,
             standing: *standing,
             score_lexical: lexical.get(note_id).copied(),
@@ -58,7 +71,7 @@ pub fn fuse(
             score_final: score_rrf * boost(standing.backlink_count),
         })
     });
-    let mut found: Vec<Fused> = found.collect();
+    let mut found: Vec<FusedNote> = found.collect();
     found.sort_by(|a, b| {
         let by_score = b.score_final.total_cmp(&a.score_final);
         by_score.then_with(|| later_first(a, b))
@@ -67,23 +80,25 @@ pub fn fuse(
 }
 
 /// The order of notes that are as good as each other.
-pub fn later_first(a: &Fused, b: &Fused) -> std::cmp::Ordering {
+pub fn later_first(a: &FusedNote, b: &FusedNote) -> std::cmp::Ordering {
     let by_time = b.standing.updated_at.cmp(&a.standing.updated_at);
     by_time.then(a.note_id.cmp(&b.note_id))
 }
 
+/// The classic share of reciprocal rank fusion.
 fn share(place: usize) -> f64 {
     1.0 / (RANK_OFFSET + place as f64)
 }
 
+/// Grows with the logarithm, so that a note with very many links does not drown what was looked for.
 fn boost(backlink_count: u64) -> f64 {
     1.0 + BACKLINK_WEIGHT * (backlink_count as f64).ln_1p()
 }
 
 /// The best score of each note. What is no number ranks nowhere.
-fn best(list: &[Scored], standings: &BTreeMap<NoteId, Standing>) -> BTreeMap<NoteId, f64> {
+fn best(list: &[ScoredNote], standings: &BTreeMap<NoteId, NoteStanding>) -> BTreeMap<NoteId, f64> {
     let mut best = BTreeMap::new();
-    for Scored { note_id, score } in list {
+    for ScoredNote { note_id, score } in list {
         if score.is_finite() && standings.contains_key(note_id) {
             let kept = best.entry(*note_id).or_insert(*score);
             *kept = kept.max(*score);

@@ -9,6 +9,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod action;
+mod actor;
 mod automation;
 mod change;
 mod code;
@@ -20,8 +21,10 @@ mod firing;
 mod fold;
 mod fuse;
 mod links;
+mod loop_settings;
 mod metadata;
 mod note;
+mod note_write;
 mod patch;
 mod prompt_file;
 mod refused;
@@ -29,18 +32,16 @@ mod role;
 mod rule;
 mod schedule;
 mod scope;
+mod subject;
+mod surroundings;
 mod text;
 
-pub use action::{
-    Action, LoopAction, LoopDefaults, MemoryPlace, Pace, ProviderChoice, RunAction, WorkAction,
-    memory_name,
-};
+pub use action::{Action, LoopAction, Resource, RunAction, WorkAction, memory_name};
+pub use actor::Actor;
 pub use automation::{
     AutomationRun, Issue, Operation, OperationStatus, Proposal, RunFinished, RunQueued, RunStatus,
 };
-pub use change::{
-    Actor, Change, Fire, NewNote, NoteEdit, NoteWrite, Review, RunEnd, RunMove, View,
-};
+pub use change::{Change, Fire, Review, RunEnd, RunMove, View};
 pub use code::Code;
 pub use condition::{
     CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, CONDITION_VALUE_BYTES_MAX, Condition, Facts,
@@ -51,26 +52,30 @@ pub use event::{Chain, MemberSet, NoteCreated, NoteUpdated, StoredEvent, Workspa
 pub use fault::{Fault, FaultKind};
 pub use firing::{Exclusive, exclusive, firing_event_id, never_begins, run_of_firing};
 pub use fold::apply;
-pub use fuse::{Fused, Scored, Standing, fuse, later_first};
-
+pub use fuse::{FusedNote, NoteStanding, ScoredNote, fuse, later_first};
 pub use links::{LINKS_MAX, links};
-pub use metadata::{METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, check_metadata};
+pub use loop_settings::{LoopDefaults, MemoryChoice, Pace, ProviderChoice};
+pub use metadata::{METADATA_BYTES_MAX, METADATA_KEYS_MAX, check_metadata};
 pub use note::{
-    AccessScope, KEYWORD_CHARS_MAX, KEYWORDS_MAX, MARKDOWN_BYTES_MAX, Note, TITLE_CHARS_MAX,
-    Workspace, WorkspaceState, title_from_clock,
+    AccessScope, KEYWORD_CHARS_MAX, KEYWORDS_MAX, MARKDOWN_BYTES_MAX, Metadata, Note,
+    TITLE_CHARS_MAX, Workspace, WorkspaceState, title_from_clock,
 };
+pub use note_write::{NewNote, NoteEdit, NoteWrite};
 pub use patch::{BadPatch, PatchOp, patched};
 pub use prompt_file::{
     AGENT_NAME, AgentPrompt, PROMPT_FILE_BYTES_MAX, PROTOCOL, PromptFault, ReadPrompt,
 };
 pub use refused::Refused;
 pub use role::{Permission, Role};
-pub use rule::{BadSchedule, CHAIN_DEPTH, Rule, RuleDraft, Surroundings, Trigger};
+pub use rule::{CHAIN_DEPTH, Rule, RuleDraft, Trigger};
 pub use schedule::{
     CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, CatchUp, Due, Instants, LeftOut, ON_TIME_MS, Overlap,
     Schedule, due,
 };
-
+pub use subject::{
+    EventSubject, MemberFact, NoteFact, OperationFact, RuleFact, RunFact, WorkspaceFact,
+};
+pub use surroundings::{BadSchedule, Surroundings};
 pub use text::{
     SNIPPET_CHARS_MAX, headings_and_body, index_text, meaning_text, search_terms, snippet,
 };

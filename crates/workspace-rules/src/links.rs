@@ -1,4 +1,6 @@
 //! Links between notes: `[[title]]`, `[[id]]`, `[[title|shown]]`.
+//!
+//! Here is only read what is written; whether a target is an id or a title, and which note it is, the store resolves.
 
 use std::collections::BTreeSet;
 
@@ -30,6 +32,7 @@ pub fn links(markdown: &str) -> Vec<String> {
     found
 }
 
+/// What is longer than any title cannot be one. Bytes are counted first, because that is cheap.
 fn is_target(target: &str) -> bool {
     !target.is_empty()
         && !target.contains(['\n', '\r'])

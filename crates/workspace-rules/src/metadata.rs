@@ -1,17 +1,21 @@
-//! What is said about a note beside its text: names with JSON values.
-
-use std::collections::BTreeMap;
+//! What the metadata of a note may hold.
+//!
+//! Names are slugs, values are any JSON within bounds. Three names are the kernel's own: they say what an agent did,
+//! and a note that carries them can be believed, because nobody else can write them. Names that begin with `system.`
+//! are kept free.
 
 use serde_json::Value;
 
+use super::note::Metadata;
 use super::refused::Refused;
 
-pub type Metadata = BTreeMap<String, Value>;
-
+/// How many names a note has metadata under.
 pub const METADATA_KEYS_MAX: usize = 100;
 /// All of a note's metadata, written as JSON.
 pub const METADATA_BYTES_MAX: usize = 64 << 10;
+/// In characters, which are bytes here: only ASCII is allowed.
 const KEY_CHARS_MAX: usize = 64;
+/// How deep a value may nest; deeper ones could exhaust the stack of whoever reads them.
 const DEPTH_MAX: usize = 32;
 
 /// Names that say what an agent did; only what an agent writes may carry them.
@@ -19,6 +23,7 @@ pub(super) const CREATED_BY_AGENT: &str = "created_by_agent";
 pub(super) const AGENT_RUN_ID: &str = "agent_run_id";
 pub(super) const AGENT_OPERATION: &str = "agent_operation";
 
+/// Whether the name is one of those that the kernel sets.
 pub(super) fn is_agents(key: &str) -> bool {
     [CREATED_BY_AGENT, AGENT_RUN_ID, AGENT_OPERATION].contains(&key)
 }
@@ -32,6 +37,7 @@ fn is_key(key: &str) -> bool {
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b))
 }
 
+/// A long name is cut in the message.
 pub(super) fn check_key(key: &str) -> Result<(), Refused> {
     let shown: String = key.chars().take(KEY_CHARS_MAX).collect();
     if !is_key(key) {
@@ -71,6 +77,7 @@ pub fn check_metadata(metadata: &Metadata) -> Result<(), Refused> {
     Ok(())
 }
 
+/// Whether it nests at most so deep.
 fn is_shallow(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(items) => depth > 0 && items.iter().all(|item| is_shallow(item, depth - 1)),

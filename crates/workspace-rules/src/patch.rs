@@ -1,4 +1,7 @@
 //! Patches: what is kept, put in and taken away, from the beginning of a text to its end.
+//!
+//! Characters are counted as Unicode scalar values, which every client can count the same way; bytes and UTF-16 units
+//! differ between languages.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +9,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PatchOp {
+    /// So much stays.
     Retain(u64),
+    /// This is put in.
     Insert(String),
+    /// So much is taken away.
     Delete(u64),
 }
 
 /// Why a patch does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPatch {
+    /// The operation keeps or takes away more than is left. `length` is that of the text before the patch.
     #[error("operation {index} reaches beyond the end of the text, which has {length} characters")]
     BeyondEnd { index: usize, length: u64 },
+    /// The result would be too long; found before it is built up any further.
     #[error("the patched text is longer than {bytes_max} bytes")]
     TooLong { bytes_max: usize },
 }
 
 /// The text after the patch; what the patch does not reach is kept.
+/// The bound is checked after every operation, so that a patch of many insertions never grows far beyond it.
 pub fn patched(base: &str, ops: &[PatchOp], bytes_max: usize) -> Result<String, BadPatch> {
     let mut rest = base;
     let mut text = String::new();

@@ -1,46 +1,35 @@
 //! The prompt file of the agent: who it is, what it may write, and which text it is given in which state.
+//!
+//! A file with an unknown key is taken with a warning; a file that is wrong anywhere is not taken at all, so that an
+//! agent never works with half of its instructions. The text of the file is trusted: it is written by whoever runs the
+//! server.
 
+mod prompt;
 mod read;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use bonded_kernel::{Mode, Segment, segments_for};
 
 use super::code::Code;
 use super::fault::Fault;
 use read::Reading;
 
-/// The only agent that a prompt file can be of.
-pub const AGENT_NAME: &str = "kjxlkj-agent";
-/// The only protocol that a prompt file can ask for.
-pub const PROTOCOL: &str = "xml_attrless";
-pub const PROMPT_FILE_BYTES_MAX: usize = 1 << 20;
-
-pub(super) const MODES: [(&str, Mode); 2] = [("yolo", Mode::Yolo), ("reviewed", Mode::Reviewed)];
-
-/// A prompt file that was read and checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentPrompt {
-    pub agent_name: String,
-    pub version: String,
-    pub default_mode: Option<Mode>,
-    pub protocol: String,
-    pub allowed_tags: Vec<String>,
-    pub segments: Vec<Segment>,
-}
+pub(super) use prompt::MODES;
+pub use prompt::{AGENT_NAME, AgentPrompt, PROMPT_FILE_BYTES_MAX, PROTOCOL};
 
 /// Why a prompt file cannot be used. Each stops the start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptFault {
+    /// The bytes are no JSON, or too many; the place is that where reading stopped.
     #[error("line {line}, column {column}: this is no JSON: {why}")]
     NotJson {
         line: usize,
         column: usize,
         why: String,
     },
+    /// It is JSON and no prompt; everything that is wrong with it, together.
     #[error("{}", joined(.faults))]
     Schema { faults: Vec<Fault> },
+    /// Nothing else is wrong, and this segment says nothing to the agent. The first of them.
     #[error(
         "/segments/{index}/prompt: segment {index} has no text; write what the agent is to be told, or remove the segment"
     )]
@@ -66,6 +55,7 @@ impl PromptFault {
 /// A prompt file, and what it holds that nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadPrompt {
+    /// What was read.
     pub prompt: AgentPrompt,
     /// Keys that were left aside.
     pub warnings: Vec<Fault>,
@@ -88,14 +78,9 @@ impl AgentPrompt {
             }),
         }
     }
-
-    /// The segments that are given in these states: those for all of them and those of each state, in the order of
-    /// the file.
-    pub fn segments_for<'a>(&'a self, states: &'a [&str]) -> impl Iterator<Item = &'a Segment> {
-        segments_for(&self.segments, states)
-    }
 }
 
+/// The length is checked before the parser sees a byte.
 fn parse(bytes: &[u8]) -> Result<Value, PromptFault> {
     let not_json = |line, column, why: &str| PromptFault::NotJson {
         line,

@@ -1,4 +1,8 @@
 //! Why a change was not made.
+//!
+//! A refusal is an answer, not a failure: nothing was written, and the same request comes to the same refusal until
+//! something changes. Each has a stable code and a sentence that says what to do; what a program needs beside the code
+//! is in `details`. Failures of the store are no part of it.
 
 use bonded_kernel::{EventId, Hash, NoteId, OperationId, RuleId, RunId, UserId, WorkspaceId};
 use serde_json::{Value, json};
@@ -12,22 +16,32 @@ use super::role::Role;
 /// Why a change was not made; nothing of it was.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refused {
+    /// Wrong in itself, with a sentence that says how.
     #[error("{why}")]
     BadRequest { why: String },
+    /// The patch does not fit the text of the version that it is for.
     #[error("the patch does not fit the note")]
     InvalidPatch { source: BadPatch },
+    /// The text would be longer than is kept. A patch is given up at the first byte too many, so that `bytes` may be
+    /// less than what it would come to.
     #[error("the note's text is {bytes} bytes, at most {MARKDOWN_BYTES_MAX} are kept; split it")]
     NoteTooLarge { bytes: usize },
+    /// There is none, or it is deleted.
     #[error("there is no note {note_id}")]
     NoteNotFound { note_id: NoteId },
+    /// There is none, or it is deleted.
     #[error("there is no workspace {workspace_id}")]
     WorkspaceNotFound { workspace_id: WorkspaceId },
+    /// There is none, or it is deleted.
     #[error("there is no rule {rule_id}")]
     RuleNotFound { rule_id: RuleId },
+    /// No run has this id.
     #[error("there is no run {run_id}")]
     RunNotFound { run_id: RunId },
+    /// No operation has this id.
     #[error("there is no operation {operation_id}")]
     OperationNotFound { operation_id: OperationId },
+    /// The review is about something else than what waits; the digest is that of what waits.
     #[error(
         "operation {operation_id} is not what was looked at; nothing was decided: look at it as it is now, with its digest {digest}"
     )]
@@ -35,25 +49,31 @@ pub enum Refused {
         operation_id: OperationId,
         digest: Hash,
     },
+    /// The actor is no member, or the workspace is archived.
     #[error("workspace {workspace_id}: {why}")]
     WorkspaceForbidden {
         workspace_id: WorkspaceId,
         why: String,
     },
+    /// The actor is a member with too small a role, or an agent that wants more than to write notes.
     #[error("this needs the role {needs} in the workspace; ask an admin of it")]
     RoleForbidden { needs: Role },
+    /// An agent wrote outside of the workspace of its run, or after the run had ended.
     #[error(
         "the run may not write to workspace {workspace_id}: it belongs to another one, or has ended"
     )]
     CrossWorkspaceRejected { workspace_id: WorkspaceId },
+    /// A launch names an event of another workspace.
     #[error(
         "event {event_id} belongs to another workspace than the rule: launch it with an event of its own, or without one"
     )]
     ForeignEvent { event_id: EventId },
+    /// An owner of a workspace wanted to remove or demote the owner of the installation.
     #[error(
         "this is the owner of the installation: no other owner of the workspace removes them or makes them less"
     )]
     OwnerOfAll,
+    /// Carries the note as it is, so that the client can merge.
     #[error(
         "note {} has version {}, the change was made for version {expected_version}; read it again",
         current.note_id, current.version
@@ -62,6 +82,7 @@ pub enum Refused {
         expected_version: u64,
         current: Box<Note>,
     },
+    /// The same for a rule, without the rule.
     #[error(
         "rule {rule_id} has version {current_version}, the change was made for version {expected_version}; read it again"
     )]
@@ -70,31 +91,42 @@ pub enum Refused {
         expected_version: u64,
         current_version: u64,
     },
+    /// The step does not follow from the status that the run has.
     #[error("run {run_id} is {from} and cannot become {to}", from = from.as_str(), to = to.as_str())]
     RunCannotMove {
         run_id: RunId,
         from: RunStatus,
         to: RunStatus,
     },
+    /// No account has this id, or it was deleted.
     #[error("there is no user {user_id}")]
     UserNotFound { user_id: UserId },
+    /// The account exists and may do nothing.
     #[error("user {user_id} is disabled; enable them first")]
     UserDisabled { user_id: UserId },
+    /// The token was revoked, never was one, or belongs to somebody who is kept out.
     #[error("this token is not known here")]
     TokenUnknown,
+    /// The session was ended, or its person is kept out.
     #[error("this session is over; log in again")]
     SessionOver,
+    /// Between the check of the password and the write, the password was changed.
     #[error("this name and this password do not belong together any more")]
     PasswordChanged,
+    /// What is asked is for one person alone.
     #[error("only the owner of the installation may do this")]
     NotTheOwner,
+    /// There can be one first owner, and there is.
     #[error("the owner is registered already; log in instead")]
     SetupAlreadyCompleted,
+    /// The rows that the engine looked at are not those that were to be looked at next, so what it found is not
+    /// written.
     #[error("the engine considered events up to row {found}, not {expected}; another engine runs")]
     CursorMoved { expected: u64, found: u64 },
 }
 
 impl Refused {
+    /// A request that is wrong in itself, and why.
     pub fn bad(why: impl Into<String>) -> Self {
         Self::BadRequest { why: why.into() }
     }

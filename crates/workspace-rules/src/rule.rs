@@ -1,16 +1,22 @@
 //! Rules: when something happens in a workspace, and a condition holds, do something.
+//!
+//! A rule is checked as a whole when it is saved, against the host that it is for. What depends on the host (the
+//! action) is kept as it was written and read again when the rule fires: a rule that was fine may meet a host that does
+//! not permit it any more, and fails with a sentence then.
 
 use bonded_kernel::{Millis, Mistake, RuleId, WorkspaceId, short};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::action::{self, Action, LoopDefaults};
+use super::action::{self, Action};
 use super::condition::{self, Condition};
-use super::fault::{Fault, FaultKind, Fields};
+use super::fault::{Fault, FaultKind, RuleFields};
 use super::schedule::{self, Schedule};
+use super::surroundings::Surroundings;
 
 /// How many runs may follow from one another, each set off by what the one before wrote.
 pub const CHAIN_DEPTH: u32 = 3;
+/// A longer chain is almost certainly a circle.
 const CHAIN_DEPTH_MAX: u64 = 16;
 
 /// What makes a rule fire.
@@ -19,10 +25,13 @@ pub enum Trigger {
     /// A note was made, or its text or title changed.
     #[serde(rename = "workspace_event.note_changed")]
     NoteChanged,
+    /// A note was made.
     #[serde(rename = "workspace_event.note_created")]
     NoteCreated,
+    /// A note was deleted.
     #[serde(rename = "workspace_event.note_deleted")]
     NoteDeleted,
+    /// Its schedule is due.
     #[serde(rename = "automation_schedule.cron")]
     Cron,
     /// Somebody launches it.
@@ -39,6 +48,7 @@ const TRIGGERS: [(&str, Trigger); 5] = [
 ];
 
 impl Trigger {
+    /// The stable word.
     pub fn as_str(self) -> &'static str {
         let found = TRIGGERS.iter().find(|(_, trigger)| *trigger == self);
         found.map_or("manual", |(word, _)| word)
@@ -59,60 +69,46 @@ impl Trigger {
 /// A rule as it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
+    /// Drawn by whoever made it.
     pub rule_id: RuleId,
+    /// What its author wrote, beside the fields below in JSON.
     #[serde(flatten)]
     pub draft: RuleDraft,
     /// 1 for a new rule, one more with each change.
     pub version: u64,
+    /// When it was made.
     pub created_at: Millis,
+    /// When it was changed last.
     pub updated_at: Millis,
 }
 
 /// The part of a rule that a person writes, checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuleDraft {
+    /// Where its events come from and where its runs write; it never changes.
     pub workspace_id: WorkspaceId,
     /// What people call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What makes it fire.
     pub trigger: Trigger,
     /// As it was written; [`Self::condition`] reads it.
     pub condition_json: Value,
     /// As it was written, so that what it leaves open follows the host's defaults when it fires.
     pub action_json: Value,
+    /// A rule that is switched off fires for nothing, and its queued runs end.
     pub enabled: bool,
+    /// There exactly where the trigger is `automation_schedule.cron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
-    #[serde(default = "usual_depth")]
+    /// How long a chain of runs may be in which this rule still fires.
+    #[serde(default = "default_chain_depth")]
     pub max_chain_depth: u32,
 }
 
-fn usual_depth() -> u32 {
+/// For rules that were kept without it.
+fn default_chain_depth() -> u32 {
     CHAIN_DEPTH
-}
-
-/// What the check of a rule asks its host.
-pub trait Surroundings {
-    /// Whether a cron line ever fires in this time zone.
-    fn check_cron(&self, line: &str, timezone: &str) -> Result<(), BadSchedule>;
-    /// Whether rules of this workspace may use this file or directory, and if not, why.
-    fn check_place(&self, workspace: &WorkspaceId, path: &str) -> Result<(), String>;
-    /// Whether rules may take this file for their prompt, and if not, why.
-    fn check_prompt(&self, path: &str) -> Result<(), String>;
-    /// Whether rules may ask a provider of this kind at this place, and if not, why.
-    fn check_provider(&self, kind: &str, base_url: Option<&str>) -> Result<(), String>;
-    fn provider_kinds(&self) -> &[&str];
-    /// Whether a provider of this kind is a file, not a server.
-    fn is_file_provider(&self, kind: &str) -> bool;
-    fn loop_defaults(&self) -> &LoopDefaults;
-}
-
-/// What a host says against a schedule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadSchedule {
-    /// `cron` or `timezone`.
-    pub field: &'static str,
-    pub why: String,
 }
 
 /// What people call a rule is one line.
@@ -133,22 +129,25 @@ impl RuleDraft {
     /// Checks a rule that somebody wrote. Either all is well, or everything that is not comes back.
     pub fn check(written: &Value, host: &dyn Surroundings) -> Result<Self, Vec<Fault>> {
         let mut faults = vec![];
-        let draft = Fields::of(written, "", &mut faults).and_then(|it| read(it, host));
+        let draft = RuleFields::of(written, "", &mut faults).and_then(|it| read(it, host));
         match draft {
             Some(draft) if faults.is_empty() => Ok(draft),
             _ => Err(faults),
         }
     }
 
+    /// Reads the condition.
     pub fn condition(&self) -> Result<Condition, Vec<Fault>> {
         Condition::read(&self.condition_json)
     }
 
+    /// Reads the action, with what the host has for what it leaves open.
     pub fn action(&self, host: &dyn Surroundings) -> Result<Action, Vec<Fault>> {
         Action::read(&self.action_json, &self.workspace_id, host)
     }
 
     /// The rule with some of its fields written anew; null takes one away. The workspace stays.
+    /// The result is checked as if it were written anew, but for one thing: switching off is always possible.
     pub fn patched(&self, written: &Value, host: &dyn Surroundings) -> Result<Self, Vec<Fault>> {
         let Value::Object(changes) = written else {
             let kind = Mistake::wrong_type("an object", written);
@@ -177,6 +176,7 @@ impl RuleDraft {
         }
     }
 
+    /// The rule as it begins.
     pub fn into_rule(self, rule_id: RuleId, now: Millis) -> Rule {
         Rule {
             rule_id,
@@ -189,7 +189,7 @@ impl RuleDraft {
 }
 
 /// Reads every field before it gives up on any, so that no fault hides another.
-fn read(mut fields: Fields<'_, '_>, host: &dyn Surroundings) -> Option<RuleDraft> {
+fn read(mut fields: RuleFields<'_, '_>, host: &dyn Surroundings) -> Option<RuleDraft> {
     fields.refuse_unknown(&FIELDS);
     let workspace_id = read_workspace(&mut fields);
     let name = fields.text("name", NAME_BYTES_MAX).map(str::trim);
@@ -229,12 +229,14 @@ fn read(mut fields: Fields<'_, '_>, host: &dyn Surroundings) -> Option<RuleDraft
 }
 
 /// The workspace that an action itself speaks of.
+/// Used only to look at the rest of the action where the rule itself names no workspace.
 fn claimed_workspace(action: &Value) -> Option<WorkspaceId> {
     let claimed = action.pointer("/scope/workspace_id")?.as_str()?;
     claimed.parse().ok()
 }
 
-fn read_workspace(fields: &mut Fields<'_, '_>) -> Option<WorkspaceId> {
+/// The text must be an id; whether the workspace exists is asked when the rule is saved.
+fn read_workspace(fields: &mut RuleFields<'_, '_>) -> Option<WorkspaceId> {
     let written = fields.required_text("workspace_id", 64)?;
     let parsed = written.parse();
     if parsed.is_err() {
@@ -244,8 +246,9 @@ fn read_workspace(fields: &mut Fields<'_, '_>) -> Option<WorkspaceId> {
     parsed.ok()
 }
 
+/// A schedule and the trigger must fit: one without the other is a fault on either side.
 fn read_schedule(
-    fields: &mut Fields<'_, '_>,
+    fields: &mut RuleFields<'_, '_>,
     trigger: Option<Trigger>,
     host: &dyn Surroundings,
 ) -> Option<Schedule> {

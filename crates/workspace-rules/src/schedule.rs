@@ -6,10 +6,12 @@
 use bonded_kernel::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::fault::{FaultKind, Fields};
-use super::rule::Surroundings;
+use super::fault::{FaultKind, RuleFields};
+use super::surroundings::Surroundings;
 
+/// In bytes, before the host parses it.
 const LINE_BYTES_MAX: usize = 200;
+/// In bytes; no name of a time zone is nearly as long.
 const ZONE_BYTES_MAX: usize = 64;
 
 /// An instant that is looked at later than this was missed.
@@ -32,12 +34,15 @@ pub struct Schedule {
     /// A name of the IANA time zone database.
     #[serde(default = "utc")]
     pub timezone: String,
+    /// What becomes of the instants that were missed; by default the latest fires once.
     #[serde(default)]
     pub catch_up: CatchUp,
+    /// What becomes of an instant while a run of the rule goes on; by default it does not fire.
     #[serde(default)]
     pub overlap: Overlap,
 }
 
+/// For schedules that were written without one.
 fn utc() -> String {
     "UTC".into()
 }
@@ -75,16 +80,16 @@ const CATCH_UP: [(&str, CatchUp); 3] = [
 const OVERLAP: [(&str, Overlap); 2] = [("queue", Overlap::Queue), ("skip", Overlap::Skip)];
 
 /// Reads a schedule. The host says whether its line is one that ever fires, and its zone one that exists.
-pub(super) fn read(mut fields: Fields<'_, '_>, host: &dyn Surroundings) -> Option<Schedule> {
+pub(super) fn read(mut fields: RuleFields<'_, '_>, host: &dyn Surroundings) -> Option<Schedule> {
     fields.refuse_unknown(&FIELDS);
     let cron = fields.required_text("cron", LINE_BYTES_MAX);
     let timezone = fields.text("timezone", ZONE_BYTES_MAX).unwrap_or("UTC");
     let catch_up = fields.word("catch_up", &CATCH_UP).unwrap_or_default();
     let overlap = fields.word("overlap", &OVERLAP).unwrap_or_default();
     let cron = cron?;
-    if let Err(told) = host.check_cron(cron, timezone) {
-        let why = told.why;
-        fields.fault(told.field, FaultKind::Told { why });
+    if let Err(bad) = host.check_cron(cron, timezone) {
+        let why = bad.why;
+        fields.fault(bad.field, FaultKind::Reason { why });
     }
     Some(Schedule {
         cron: cron.to_owned(),
@@ -116,7 +121,9 @@ pub struct Due {
 /// Instants that were missed and do not fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeftOut {
+    /// The earliest of them.
     pub first: Millis,
+    /// The latest of them.
     pub last: Millis,
     /// How many; there may be more where it is 10,000.
     pub count: u64,
@@ -159,6 +166,7 @@ pub fn due(
 }
 
 /// The instants that the catch-up policy leaves, and what it leaves out because it is too much.
+/// Walks backwards from the latest instant, so that a long sleep costs no more than the bound.
 fn candidates(
     schedule: &Schedule,
     considered_until: Millis,
@@ -190,6 +198,7 @@ fn candidates(
 }
 
 /// The instants after one and before another.
+/// Both ends are outside. Counting stops at a bound, so that a line for every minute after years costs little.
 fn left_out(after: Millis, until: Millis, instants: &dyn Instants) -> Option<LeftOut> {
     let next = |at: &Millis| {
         instants

@@ -1,11 +1,15 @@
 //! Reads the scope of an agent.
+//!
+//! The scope bounds what one loop of an agent may write; it can only be narrower than what an agent may anyway. Its
+//! workspace is that of the rule, and a scope that says something else is a fault, not a wish.
 
 use bonded_kernel::{Scope, WorkspaceId, short};
 
-use super::fault::{Fault, FaultKind, Fields};
+use super::fault::{Fault, FaultKind, RuleFields};
 
 /// Kinds that a scope may name.
 const KINDS_MAX: usize = 64;
+/// In bytes; the same bound that notes have for their kind.
 const KIND_BYTES_MAX: usize = 64;
 /// More in one loop is no bound any more.
 const PER_LOOP_MAX: u64 = 1000;
@@ -20,32 +24,33 @@ const FIELDS: [&str; 6] = [
 ];
 
 /// Reads the scope of an action of a rule of this workspace.
-pub(super) fn read(fields: Option<Fields<'_, '_>>, workspace: &WorkspaceId) -> Scope {
-    let usual = Scope::usual(*workspace);
+pub(super) fn read(fields: Option<RuleFields<'_, '_>>, workspace: &WorkspaceId) -> Scope {
+    let default = Scope::default_of(*workspace);
     let Some(mut fields) = fields else {
-        return usual;
+        return default;
     };
     fields.refuse_unknown(&FIELDS);
     check_workspace(&mut fields, workspace);
     if fields.flag("cross_workspace_writes") == Some(true) {
         fields.fault("cross_workspace_writes", FaultKind::CrossWorkspace);
     }
-    let allowed_note_kinds = kinds(&mut fields).unwrap_or(usual.allowed_note_kinds);
-    let mut per_loop = |field, usual| {
+    let allowed_note_kinds = kinds(&mut fields).unwrap_or(default.allowed_note_kinds);
+    let mut per_loop = |field, default| {
         let written = fields.whole(field, 0..=PER_LOOP_MAX);
-        written.map_or(usual, |it| u32::try_from(it).unwrap_or(usual))
+        written.map_or(default, |it| u32::try_from(it).unwrap_or(default))
     };
     Scope {
         workspace_id: *workspace,
         allowed_note_kinds,
         cross_workspace_writes: false,
-        max_notes_per_loop: per_loop("max_notes_per_loop", usual.max_notes_per_loop),
-        max_edits_per_loop: per_loop("max_edits_per_loop", usual.max_edits_per_loop),
+        max_notes_per_loop: per_loop("max_notes_per_loop", default.max_notes_per_loop),
+        max_edits_per_loop: per_loop("max_edits_per_loop", default.max_edits_per_loop),
         strict_scope: fields.flag("strict_scope").unwrap_or(false),
     }
 }
 
-fn check_workspace(fields: &mut Fields<'_, '_>, workspace: &WorkspaceId) {
+/// Naming the own workspace is needless and allowed.
+fn check_workspace(fields: &mut RuleFields<'_, '_>, workspace: &WorkspaceId) {
     let Some(written) = fields.text("workspace_id", 64) else {
         return;
     };
@@ -62,7 +67,8 @@ fn check_workspace(fields: &mut Fields<'_, '_>, workspace: &WorkspaceId) {
     }
 }
 
-fn kinds(fields: &mut Fields<'_, '_>) -> Option<Vec<String>> {
+/// A kind that is named twice counts once.
+fn kinds(fields: &mut RuleFields<'_, '_>) -> Option<Vec<String>> {
     let written = fields.texts("allowed_note_kinds", KINDS_MAX, KIND_BYTES_MAX)?;
     let mut kinds = vec![];
     for (at, kind) in written {

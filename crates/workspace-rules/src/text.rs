@@ -1,4 +1,8 @@
 //! What is read out of a note's text: its prose, its headings, and the piece of it that a search shows.
+//!
+//! A small reading of Markdown, enough to tell code from prose and headings from text. Everything works in time linear
+//! in the length of the text, because it runs on every write and every hit; a note is up to 4 MiB of whatever somebody
+//! wrote.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,10 +63,13 @@ fn fence_mark(line: &str) -> Option<(char, usize)> {
     (line.len() - text.len() < 4 && length >= 3 && !is_span).then_some((kind, length))
 }
 
+/// A closing fence has nothing after it but blanks.
 fn is_bare_fence(line: &str) -> bool {
     line.trim().chars().all(|c| matches!(c, '`' | '~'))
 }
 
+/// A run of backticks is closed by the next run of the same length; the closings are found from the end, so that a line
+/// of nothing but backticks takes no time beyond its length.
 fn without_spans<'a>(line: &'a str, parts: &mut Vec<&'a str>) {
     let runs = backtick_runs(line);
     let mut next_of_length = BTreeMap::new();
@@ -110,6 +117,7 @@ pub fn headings_and_body(markdown: &str) -> (String, String) {
     (headings, body)
 }
 
+/// One to six hashes and a blank; closing hashes are dropped.
 fn heading(line: &str) -> Option<&str> {
     let level = line.bytes().take_while(|b| *b == b'#').count();
     let rest = &line[level..];
@@ -118,6 +126,7 @@ fn heading(line: &str) -> Option<&str> {
 }
 
 /// What an embedding model is shown of a note: its title and the beginning of its text.
+/// Bounded, because models take texts of a bounded length; the beginning mostly says what a note is about.
 pub fn meaning_text(title: &str, markdown: &str) -> String {
     let end = markdown.char_indices().nth(MEANING_CHARS);
     let beginning = end.map_or(markdown, |(end, _)| &markdown[..end]);
@@ -159,6 +168,8 @@ fn has_no_blanks(sign: char) -> bool {
 
 /// The piece of a text around the first word that was looked for, as HTML whose only tags are marks around what
 /// was found.
+/// The text is escaped, so that it can stand in a page: whoever wrote the note cannot write tags into the page of
+/// whoever searches.
 pub fn snippet(text: &str, query: &str) -> String {
     let text = cut(text, SNIPPET_SEARCH_BYTES);
     let terms: Vec<Vec<char>> = search_terms(query)
@@ -226,6 +237,7 @@ fn match_length(text: &str, terms: &[Vec<char>]) -> Option<usize> {
     terms.iter().filter_map(matched).max()
 }
 
+/// One character to one: a sign that becomes several in lower case counts by its first.
 fn fold(sign: char) -> char {
     // Most signs are ASCII, and a search folds every sign before the first word that it marks.
     if sign.is_ascii() {
@@ -234,6 +246,7 @@ fn fold(sign: char) -> char {
     sign.to_lowercase().next().unwrap_or(sign)
 }
 
+/// Also puts a snippet on one line.
 fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for sign in text.chars() {

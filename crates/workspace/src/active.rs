@@ -1,4 +1,8 @@
 //! The runs that are driven here.
+//!
+//! This is memory of one process, not of the store: a run that is under way and not in here is taken up by the runner.
+//! It upholds two things: no run is driven twice at once, and no two runs use the same memory, tree or schedule at
+//! once. All of it is one lock, held for a look and never while something is awaited.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Default)]
 pub(super) struct Active(Mutex<BTreeMap<RunId, Drive>>);
 
+/// What is known of a run while it is driven.
 #[derive(Debug)]
 struct Drive {
     cancel: CancellationToken,
@@ -20,16 +25,19 @@ struct Drive {
 }
 
 impl Active {
+    /// A panic while the lock was held leaves the map as it was, which is as good as ever.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Drive>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells whoever drives the run. Nothing happens where nobody here does.
     pub(super) fn cancel(&self, run: &RunId) {
         if let Some(drive) = self.lock().get(run) {
             drive.cancel.cancel();
         }
     }
 
+    /// How many there are, for the bound on concurrent runs.
     pub(super) fn count(&self) -> usize {
         self.lock().len()
     }
@@ -74,6 +82,7 @@ impl Active {
         Some(cancel)
     }
 
+    /// Lets go of what the run used; the next one that waits for it can begin.
     pub(super) fn end(&self, run: &RunId) {
         self.lock().remove(run);
     }

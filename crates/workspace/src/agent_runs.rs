@@ -1,4 +1,8 @@
 //! The action `run`: a run of an agent file under the id of the firing.
+//!
+//! The run has the id of the firing, so that a restart finds its log and goes on instead of beginning again. Where the
+//! agent file and the directory lie is looked at when the run begins and not only when the rule was saved: meanwhile a
+//! link may lead elsewhere, and the list of allowed directories may be another.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,8 +10,8 @@ use std::sync::Arc;
 
 use bonded_kernel::{Limits, ReportFormat, Run, RunId, TerminationKind};
 use bonded_state::StoreError;
-use bonded_tools::BoxFuture;
 use bonded_workspace_rules::{Code, RunAction, RunEnd, RunMove};
+use futures_util::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -23,8 +27,11 @@ const ANSWER_CHARS_MAX: usize = 4000;
 
 /// Drives agent files with a host.
 pub struct AgentRuns {
+    /// Drives the run, and keeps its log.
     pub host: Arc<Host>,
+    /// What agents find around them; only the directory is replaced by that of the action.
     pub workplace: Workplace,
+    /// Which places and providers rules may use.
     pub surroundings: Arc<HostSurroundings>,
     /// The limits that no agent speaks of.
     pub limits: Limits,
@@ -57,6 +64,7 @@ impl AgentRuns {
         Ok((file, dir))
     }
 
+    /// The agent is loaded anew for each run, so that a change of its file counts from the next firing on.
     fn goal(
         &self,
         firing: &Firing,
@@ -99,6 +107,8 @@ impl AgentRuns {
 }
 
 impl Performs<RunAction> for AgentRuns {
+    /// A place that may not be used fails the run as a wrong rule, before anything of it begins. A log that somebody
+    /// else holds means that the run is driven elsewhere: it waits, and is looked at again.
     fn run<'a>(
         &'a self,
         firing: &'a Firing,
@@ -122,7 +132,9 @@ impl Performs<RunAction> for AgentRuns {
         })
     }
 
-    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()> {
+    /// Ends the run and those that it started. That nobody can be told of a failure here does no harm: the run of the
+    /// rule has ended anyway.
+    fn abandon<'a>(&'a self, run: &'a RunId, _is_alone: bool) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             // It may not have begun, or have ended by itself.
             let _ = self
@@ -134,6 +146,7 @@ impl Performs<RunAction> for AgentRuns {
 }
 
 /// What a run that is not driven any more came to.
+/// A run without a result waits for a person. Only a goal that was reached counts as success.
 pub fn performed(run: &Run) -> Performed {
     let Some(result) = RunResult::of(run) else {
         return Performed::Waits;

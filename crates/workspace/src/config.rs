@@ -4,50 +4,41 @@
 //! providers come from the environment or from `.env` beside it.
 
 mod check;
-mod place;
 mod sections;
 mod surroundings;
 
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::Mode;
-use bonded_workspace_rules::{LoopDefaults, MemoryPlace, Pace, ProviderChoice};
-use serde::{Deserialize, Serialize};
+use bonded_workspace_rules::{LoopDefaults, MemoryChoice, Pace, ProviderChoice};
 use serde_json::Value;
 
 use bonded_host::config::{Environment, env_file};
 pub use sections::{
     AgentSection, AutomationSection, LoggingSection, SearchSection, SecuritySection, ServerSection,
-    WebsocketSection,
+    WebsocketSection, WorkspaceConfig,
 };
 pub use surroundings::{HostSurroundings, PromptFile, data_file};
 
+/// A longer file is no configuration.
 const FILE_BYTES_MAX: usize = 1 << 20;
-
-/// The whole configuration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct WorkspaceConfig {
-    pub logging: LoggingSection,
-    pub server: ServerSection,
-    pub websocket: WebsocketSection,
-    pub search: SearchSection,
-    pub automation: AutomationSection,
-    pub agent: AgentSection,
-    pub security: SecuritySection,
-}
 
 /// A configuration, and what is odd about it but does no harm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadConfig {
+    /// What was written, and the defaults for the rest.
     pub config: WorkspaceConfig,
+    /// Sentences for whoever runs the server, with the line that each is about.
     pub warnings: Vec<String>,
 }
 
 /// Why a server cannot start with its configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkspaceConfigError {
+    /// The file is there and cannot be read, is no regular file, or is too long.
     #[error("{} cannot be read: {why}", file.display())]
     Unreadable { file: PathBuf, why: String },
+    /// The place is where reading stopped.
     #[error("{}, line {line}, column {column}: this is no JSON: {why}", file.display())]
     NotJson {
         file: PathBuf,
@@ -55,8 +46,10 @@ pub enum WorkspaceConfigError {
         column: usize,
         why: String,
     },
+    /// A line of `.env` that is no assignment.
     #[error("{}, line {line}: this is no KEY=VALUE", file.display())]
     BadEnvFile { file: PathBuf, line: usize },
+    /// Everything that is wrong with the file, each with its line.
     #[error("{}: {}", file.display(), faults.join("; "))]
     Faults { file: PathBuf, faults: Vec<String> },
 }
@@ -68,6 +61,7 @@ impl WorkspaceConfig {
         Self::parse(&text.unwrap_or_else(|| "{}".into()), file)
     }
 
+    /// Reads the text of a file; its name is for messages.
     pub fn parse(text: &str, file: &Path) -> Result<ReadConfig, WorkspaceConfigError> {
         let written: Value =
             serde_json::from_str(text).map_err(|error| WorkspaceConfigError::NotJson {
@@ -88,6 +82,7 @@ impl WorkspaceConfig {
     }
 
     /// The file that a new data directory begins with.
+    /// All keys with their values, so that whoever edits the file sees what there is.
     pub fn text(&self) -> String {
         let text = serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".into());
         text + "\n"
@@ -111,7 +106,7 @@ impl WorkspaceConfig {
                 Some("reviewed") => Some(Mode::Reviewed),
                 _ => None,
             },
-            memory: MemoryPlace {
+            memory: MemoryChoice {
                 kv_store_path: agent.memory_store_path.clone(),
                 retain_full_conversation_logs: agent.retain_full_conversation_logs,
             },
@@ -126,12 +121,14 @@ impl WorkspaceConfig {
     }
 
     /// What checks of rules are told about this server.
+    /// Everything that the rules of this server may refer to: its own places and the lists of the configuration.
     pub fn surroundings(&self, data_dir: &Path) -> HostSurroundings {
         HostSurroundings::new(self.loop_defaults(), data_dir, &self.automation)
     }
 }
 
 /// The variables of a server: those of the process, and under them those of `.env` in its data directory.
+/// Variables of the process win, so that a start can override the file.
 pub fn environment(
     data_dir: &Path,
     process: impl IntoIterator<Item = (String, String)>,

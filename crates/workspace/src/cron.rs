@@ -6,6 +6,7 @@
 //! - a line for every hour goes by real time: it fires at each time that exists, also when that comes twice.
 
 mod days;
+mod error;
 mod line;
 
 use bonded_kernel::Millis;
@@ -15,7 +16,9 @@ use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 
 use days::{hours_from, hours_until};
-use line::Line;
+use line::CronLine;
+
+pub use error::BadCron;
 
 /// How far a change of the clocks reaches: since 1970 no hour came again later than that. Vostok's clocks went back by
 /// seven hours once.
@@ -24,51 +27,14 @@ const CHANGE_HOURS: i64 = 8;
 /// When a cron line is due in a time zone.
 #[derive(Clone, Debug)]
 pub struct Cron {
-    line: Line,
+    line: CronLine,
     zone: TimeZone,
-}
-
-/// Why a schedule cannot be kept.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadCron {
-    #[error(
-        "a cron line has five fields (minute, hour, day of the month, month, day of the week), as in \"30 9 * * 1-5\"; this one has {found}"
-    )]
-    Fields { found: usize },
-    #[error(
-        "{word:?} is no such word; known are @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually"
-    )]
-    Word { word: String },
-    #[error("the field {field} cannot be {written:?}: {why}")]
-    Field {
-        field: &'static str,
-        written: String,
-        why: String,
-    },
-    #[error(
-        "no year has such a day, so that this line never fires; check the day of the month and the month"
-    )]
-    Never,
-    #[error(
-        "there is no time zone {name:?} here; write a name such as UTC or Europe/Berlin, and see that the machine has its tzdata"
-    )]
-    Zone { name: String },
-}
-
-impl BadCron {
-    /// The field of the schedule that is at fault.
-    pub fn at(&self) -> &'static str {
-        match self {
-            Self::Zone { .. } => "timezone",
-            Self::Fields { .. } | Self::Word { .. } | Self::Field { .. } | Self::Never => "cron",
-        }
-    }
 }
 
 impl Cron {
     /// Reads a line. One that never fires is refused.
     pub fn parse(line: &str, timezone: &str) -> Result<Self, BadCron> {
-        let line = Line::parse(line)?;
+        let line = CronLine::parse(line)?;
         if !days::has_any(&line) {
             return Err(BadCron::Never);
         }
@@ -78,6 +44,7 @@ impl Cron {
         Ok(Self { line, zone })
     }
 
+    /// The offset that holds at a moment.
     fn offset(&self, at: Timestamp) -> Offset {
         self.zone.to_offset(at)
     }
@@ -156,12 +123,15 @@ impl Cron {
         Some(instants.collect())
     }
 
+    /// What the clock on the wall shows at a moment.
     fn local(&self, at: Timestamp) -> DateTime {
         self.offset(at).to_datetime(at)
     }
 }
 
 impl Instants for Cron {
+    /// Away from a change of the clocks the calendar is walked hour by hour. Near one the order of the calendar is not
+    /// that of time, so all instants around it are gathered and the smallest is taken.
     fn after(&self, at: Millis) -> Option<Millis> {
         let moment = timestamp(at)?;
         if self.is_near_change(moment) {
@@ -175,6 +145,7 @@ impl Instants for Cron {
         instants.into_iter().find(|it| *it > at)
     }
 
+    /// The same in the other direction.
     fn latest(&self, until: Millis) -> Option<Millis> {
         let moment = timestamp(until)?;
         if self.is_near_change(moment) {
@@ -189,11 +160,13 @@ impl Instants for Cron {
     }
 }
 
+/// None for times that no calendar here reaches.
 fn timestamp(at: Millis) -> Option<Timestamp> {
     let milliseconds = i64::try_from(at.0).ok()?;
     Timestamp::from_millisecond(milliseconds).ok()
 }
 
+/// None for times before 1970.
 fn millis(at: Timestamp) -> Option<Millis> {
     u64::try_from(at.as_millisecond()).ok().map(Millis)
 }

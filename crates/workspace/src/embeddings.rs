@@ -1,16 +1,15 @@
 //! The embedding model of a server: who is asked what texts mean, and which answers are taken.
+//!
+//! Vectors are only comparable within one model and one length, so both are part of the name that vectors are kept
+//! under, and an answer of another length is refused rather than kept.
 
 use bonded_kernel::{Failure, FailureClass, Target};
-use bonded_transport::{BODY_BYTES_MAX, Credentials, Embeddings, dialect};
+use bonded_transport::{BODY_BYTES_MAX, Credentials, Embeddings};
 
 use super::config::SearchSection;
+use super::embedding_providers::{NO_PROVIDER, embedding_providers, provider_kinds};
 use bonded_host::config::Environment;
-use bonded_host::provider::{
-    KNOWN_PROVIDERS, KnownProvider, ProviderError, account_headers, checked_url,
-};
-
-/// The kind of provider that is none.
-pub(super) const NO_PROVIDER: &str = "null";
+use bonded_host::provider::{ProviderError, account_headers, checked_url};
 
 /// Whoever searches waits for the provider only this long.
 pub const QUERY_TIMEOUT_MS: u64 = 2_000;
@@ -24,8 +23,10 @@ const NUMBER_BYTES_MAX: usize = 32;
 /// Why there can be no embedding model as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadEmbedder {
+    /// The configuration names a kind that has no embeddings.
     #[error("search.embedding_provider: must be one of {known}, not {kind:?}")]
     UnknownKind { kind: String, known: String },
+    /// The address cannot be used.
     #[error("search.embedding_base_url: {source}")]
     BadPlace { source: ProviderError },
 }
@@ -85,6 +86,7 @@ impl Embedder {
         &self.target.provider
     }
 
+    /// As configured, or fewer where an answer for so many would be longer than is read.
     pub(super) fn batch_size(&self) -> usize {
         self.batch_size
     }
@@ -101,6 +103,7 @@ impl Embedder {
         self.embed(texts, BATCH_TIMEOUT_MS).await
     }
 
+    /// Headers and key are made for each request from the environment; none of them is kept.
     async fn embed(&self, texts: &[String], timeout_ms: u64) -> Result<Vec<Vec<f32>>, Failure> {
         let target = Target {
             timeout_ms,
@@ -119,6 +122,7 @@ impl Embedder {
         }
     }
 
+    /// The message says which number to write into the configuration.
     fn other_length(&self, numbers: usize) -> Failure {
         let (provider, expected) = (self.provider(), self.dimensions);
         let message = format!(
@@ -127,19 +131,4 @@ impl Embedder {
         );
         Failure::new(FailureClass::Malformed, message)
     }
-}
-
-/// The kinds of providers that a configuration may name.
-pub(super) fn provider_kinds() -> Vec<&'static str> {
-    let kinds = embedding_providers().map(|known| known.name);
-    kinds.chain([NO_PROVIDER]).collect()
-}
-
-/// Services that speak OpenAI's language and have no embeddings.
-const WITHOUT: [&str; 3] = ["deepseek", "xai", "groq"];
-
-/// Whoever speaks OpenAI's language has embeddings at the same place under the endpoint.
-fn embedding_providers() -> impl Iterator<Item = &'static KnownProvider> {
-    let known = KNOWN_PROVIDERS.iter();
-    known.filter(|known| dialect::is_openai(known.dialect) && !WITHOUT.contains(&known.name))
 }

@@ -1,13 +1,16 @@
 //! A rule that fired, and who does what it says.
+//!
+//! The engine knows no kind of action: it hands a firing to `Actions`, which finds whoever performs that kind. A new
+//! kind is a field there and an arm in `performer`.
 
 use std::sync::Arc;
 
 use bonded_kernel::RunId;
-use bonded_tools::BoxFuture;
 use bonded_workspace_rules::{
     Action, AutomationRun, Code, Exclusive, LoopAction, Note, Rule, RunAction, RunEnd, RunMove,
     StoredEvent, WorkAction, exclusive,
 };
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -16,8 +19,11 @@ use super::config::HostSurroundings;
 /// A run of a rule that is to be driven, for the first time or again after a restart.
 #[derive(Clone, Debug)]
 pub struct Firing {
+    /// As it stood when it was taken up.
     pub run: AutomationRun,
+    /// As it is when the run is driven, not as it was when the rule fired.
     pub rule: Rule,
+    /// Read from the rule against the server as it is configured.
     pub action: Action,
     /// What set the rule off; a schedule or a person leaves no event.
     pub event: Option<StoredEvent>,
@@ -28,12 +34,14 @@ pub struct Firing {
 /// What came of driving a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Performed {
+    /// How it ended.
     Ended(RunMove),
     /// It waits for a person; it is taken up again later.
     Waits,
 }
 
 impl Performed {
+    /// The run reached its end with this result.
     pub fn succeeded(result_json: Value) -> Self {
         Self::Ended(RunMove::Succeeded(RunEnd {
             result_json,
@@ -41,10 +49,12 @@ impl Performed {
         }))
     }
 
+    /// The run came to nothing.
     pub fn failed(code: Code, message: &str) -> Self {
         Self::Ended(RunMove::Failed(RunEnd::of(code, message)))
     }
 
+    /// The run was ended before it came to anything.
     pub fn cancelled(code: Code, message: &str) -> Self {
         Self::Ended(RunMove::Cancelled(RunEnd::of(code, message)))
     }
@@ -52,6 +62,7 @@ impl Performed {
 
 /// Performs actions of one kind. A run has the id of the firing's run, so that the same one is taken up after a restart.
 pub trait Performs<A>: Send + Sync {
+    /// Drives the run until it ends, waits for a person, or is cancelled.
     fn run<'a>(
         &'a self,
         firing: &'a Firing,
@@ -60,7 +71,8 @@ pub trait Performs<A>: Send + Sync {
     ) -> BoxFuture<'a, Performed>;
 
     /// Ends a run that nobody drives just now. What leaves nothing open while it is not driven has nothing to end.
-    fn abandon<'a>(&'a self, _run: &'a RunId) -> BoxFuture<'a, ()> {
+    /// Where it is not alone, another run is driven with what this one used alone: that is not touched then.
+    fn abandon<'a>(&'a self, _run: &'a RunId, _is_alone: bool) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -68,8 +80,11 @@ pub trait Performs<A>: Send + Sync {
 /// Who does what rules say; what nobody does fails with a sentence that says so.
 #[derive(Clone, Default)]
 pub struct Actions {
+    /// None where this server does no actions `kjxlkj_agent`.
     pub loops: Option<Arc<dyn Performs<LoopAction>>>,
+    /// None where this server does no actions `run`.
     pub runs: Option<Arc<dyn Performs<RunAction>>>,
+    /// None where this server does no actions `work`.
     pub work: Option<Arc<dyn Performs<WorkAction>>>,
 }
 
@@ -80,55 +95,88 @@ impl std::fmt::Debug for Actions {
 }
 
 impl Actions {
-    pub(super) async fn run(&self, firing: &Firing, cancel: CancellationToken) -> Performed {
-        let nobody = || {
-            let kind = firing.action.kind();
-            let message = format!("this server does not perform actions of the kind {kind}");
-            Performed::failed(Code::ActionUnavailable, &message)
-        };
-        match &firing.action {
-            Action::Loop(action) => match &self.loops {
-                Some(loops) => loops.run(firing, action, cancel).await,
-                None => nobody(),
-            },
-            Action::Run(action) => match &self.runs {
-                Some(runs) => runs.run(firing, action, cancel).await,
-                None => nobody(),
-            },
-            Action::Work(action) => match &self.work {
-                Some(work) => work.run(firing, action, cancel).await,
-                None => nobody(),
-            },
+    /// Whoever performs an action of this kind, with the action.
+    fn performer<'a>(&'a self, action: &'a Action) -> Option<Box<dyn PerformsOne + 'a>> {
+        match action {
+            Action::Loop(action) => performer_of(self.loops.as_deref(), &**action),
+            Action::Run(action) => performer_of(self.runs.as_deref(), action),
+            Action::Work(action) => performer_of(self.work.as_deref(), action),
         }
     }
 
-    pub(super) async fn abandon(&self, action: &Action, run: &RunId) {
-        let abandoned = match action {
-            Action::Loop(_) => self.loops.as_ref().map(|loops| loops.abandon(run)),
-            Action::Run(_) => self.runs.as_ref().map(|runs| runs.abandon(run)),
-            Action::Work(_) => self.work.as_ref().map(|work| work.abandon(run)),
-        };
-        if let Some(abandoned) = abandoned {
-            abandoned.await;
+    /// An action that nobody performs fails the run, so that it does not wait for ever.
+    pub(super) async fn run(&self, firing: &Firing, cancel: CancellationToken) -> Performed {
+        match self.performer(&firing.action) {
+            Some(performer) => performer.run(firing, cancel).await,
+            None => {
+                let kind = firing.action.kind();
+                let message = format!("this server does not perform actions of the kind {kind}");
+                Performed::failed(Code::ActionUnavailable, &message)
+            }
+        }
+    }
+
+    /// For runs that were cancelled while nobody drove them.
+    pub(super) async fn abandon(&self, action: &Action, run: &RunId, is_alone: bool) {
+        if let Some(performer) = self.performer(action) {
+            performer.abandon(run, is_alone).await;
         }
     }
 }
 
+/// Performs one action, whatever its kind.
+trait PerformsOne: Send + Sync {
+    fn run<'a>(&'a self, firing: &'a Firing, cancel: CancellationToken)
+    -> BoxFuture<'a, Performed>;
+
+    fn abandon<'a>(&'a self, run: &'a RunId, is_alone: bool) -> BoxFuture<'a, ()>;
+}
+
+/// An action, and who performs its kind.
+struct Performer<'a, A> {
+    performs: &'a dyn Performs<A>,
+    action: &'a A,
+}
+
+impl<A: Sync> PerformsOne for Performer<'_, A> {
+    fn run<'a>(
+        &'a self,
+        firing: &'a Firing,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Performed> {
+        self.performs.run(firing, self.action, cancel)
+    }
+
+    fn abandon<'a>(&'a self, run: &'a RunId, is_alone: bool) -> BoxFuture<'a, ()> {
+        self.performs.abandon(run, is_alone)
+    }
+}
+
+/// Ties an action to whoever performs its kind, so that the caller sees no type of action.
+fn performer_of<'a, A: Sync>(
+    performs: Option<&'a dyn Performs<A>>,
+    action: &'a A,
+) -> Option<Box<dyn PerformsOne + 'a>> {
+    let performer =
+        |performs| Box::new(Performer { performs, action }) as Box<dyn PerformsOne + 'a>;
+    performs.map(performer)
+}
+
 impl Firing {
     /// What the run is asked: what the rule says, and what set it off.
+    /// The trigger is added as JSON: ids and a title, never the text of the note, which an agent has to read with its
+    /// tools.
     pub fn request(&self) -> String {
-        let asked = match &self.action {
-            Action::Loop(action) => action.request.as_deref(),
-            Action::Run(action) => Some(action.goal.as_str()),
-            Action::Work(_) => None,
-        };
-        let asked =
-            asked.unwrap_or("A rule of the workspace fired. Do what your instructions say for it.");
+        let request = self.action.request();
+        let request = request
+            .unwrap_or("A rule of the workspace fired. Do what your instructions say for it.");
         let trigger = serde_json::to_string_pretty(&self.trigger()).unwrap_or_default();
-        format!("{asked}\n\nWhat set this off:\n{trigger}")
+        format!("{request}\n\nWhat set this off:\n{trigger}")
     }
 
     /// What set the run off, as data.
+    /// The title was written by somebody else than the author of the rule; it is data for the agent, not an
+    /// instruction.
     pub fn trigger(&self) -> Value {
         let mut trigger = json!({
             "rule_id": self.rule.rule_id,

@@ -1,41 +1,19 @@
 //! A note as a Markdown file: its fields as YAML before the text, the text as it is.
+//!
+//! Export and import are each other's inverse: what `write` made, `read` takes apart to the same note, byte for byte.
+//! Files of other programs are taken too, and nothing of them is lost.
 
 mod foreign;
+mod note_file;
 
 use bonded_host::document::parse_document;
-use bonded_kernel::{Millis, NoteId};
-use bonded_workspace_rules::{AccessScope, Metadata, Note};
-use serde::Deserialize;
+use bonded_workspace_rules::Note;
 use serde_json::{Value, json};
 
 use crate::times;
+use note_file::{FENCE, split_head};
 
-const FENCE: &str = "---\n";
-
-/// What a file says of its note. Everything but the text may be left out.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fields {
-    pub id: Option<NoteId>,
-    pub title: Option<String>,
-    pub kind: Option<String>,
-    pub access: Option<AccessScope>,
-    #[serde(default)]
-    pub keywords: Vec<String>,
-    #[serde(default)]
-    pub metadata: Metadata,
-    created: Option<String>,
-    updated: Option<String>,
-}
-
-/// A file, taken apart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NoteFile {
-    pub fields: Fields,
-    pub created: Option<Millis>,
-    pub updated: Option<Millis>,
-    pub markdown: String,
-}
+pub use note_file::{NoteFields, NoteFile};
 
 /// The file of a note. Values are written as JSON, which YAML takes as it is.
 pub fn write(note: &Note) -> String {
@@ -72,11 +50,12 @@ pub fn read_any(text: String) -> Result<NoteFile, String> {
 }
 
 /// Reads a file of ours. One without fields is all text.
+/// Faults name their line. The text behind the fields keeps its line ends.
 pub fn read(text: &str) -> Result<NoteFile, String> {
     let plain = text.replace("\r\n", "\n");
     let Some(rest) = plain.strip_prefix(FENCE) else {
         return Ok(NoteFile {
-            fields: Fields::default(),
+            fields: NoteFields::default(),
             created: None,
             updated: None,
             markdown: text.to_owned(),
@@ -88,7 +67,7 @@ pub fn read(text: &str) -> Result<NoteFile, String> {
     let lines = head.lines().count() + 2;
     let markdown: String = text.split_inclusive('\n').skip(lines).collect();
     let fields = match head.trim().is_empty() {
-        true => Fields::default(),
+        true => NoteFields::default(),
         false => {
             let value = parse_document(head)
                 .map_err(|bad| format!("line {}: {}", bad.line + 1, bad.why))?;
@@ -96,12 +75,12 @@ pub fn read(text: &str) -> Result<NoteFile, String> {
                 .map_err(|error| format!("the fields before the text: {error}"))?
         }
     };
-    let time = |name: &str, said: &Option<String>| match said {
+    let time = |name: &str, written: &Option<String>| match written {
         None => Ok(None),
-        Some(said) => match times::parse(said) {
+        Some(written) => match times::parse(written) {
             Some(at) => Ok(Some(at)),
             None => Err(format!(
-                "{name}: {said:?} is no time as 2026-11-15T18:00:00.000Z"
+                "{name}: {written:?} is no time as 2026-11-15T18:00:00.000Z"
             )),
         },
     };
@@ -113,20 +92,8 @@ pub fn read(text: &str) -> Result<NoteFile, String> {
     })
 }
 
-fn split_head(rest: &str) -> Option<(&str, &str)> {
-    if let Some(after) = rest.strip_prefix(FENCE) {
-        return Some(("", after));
-    }
-    let end = rest.find("\n---\n").map(|at| (at + 1, at + 5));
-    let end = end.or_else(|| {
-        rest.ends_with("\n---")
-            .then(|| (rest.len() - 3, rest.len()))
-    });
-    let (head, after) = end?;
-    Some((&rest[..head], &rest[after..]))
-}
-
 /// What a note's file is called: something of the title, and enough of the id that no two are alike.
+/// At most 60 signs of the title, so that it fits every file system.
 pub fn file_name(note: &Note) -> String {
     let mut slug = String::new();
     for sign in note.title.chars().take(60) {
@@ -145,7 +112,8 @@ pub fn file_name(note: &Note) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bonded_kernel::WorkspaceId;
+    use bonded_kernel::{Millis, NoteId, WorkspaceId};
+    use bonded_workspace_rules::{AccessScope, Metadata};
     use proptest::prelude::*;
 
     use super::*;
@@ -188,8 +156,8 @@ mod tests {
             ("---\ncreated: yesterday\n---\n", "no time"),
         ];
         for (text, part) in rows {
-            let said = read(text).expect_err("it is broken");
-            assert!(said.contains(part), "{text:?}: {said}");
+            let message = read(text).expect_err("it is broken");
+            assert!(message.contains(part), "{text:?}: {message}");
         }
     }
 

@@ -12,12 +12,15 @@ use bonded_kernel::{Failure, FailureClass, NoteId};
 use tokio_util::sync::CancellationToken;
 
 use super::embeddings::Embedder;
+use super::operator::OperatorSink;
 
 /// Notes that are written one after the other are shown to the model together.
 const GATHERING: Duration = Duration::from_millis(200);
 
 /// How long a provider that fails is left alone, at first and at most.
+/// The first pause; each further one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
+/// No pause is longer, whatever the provider asks for.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// More notes than this are never refused for their own sake.
@@ -26,14 +29,11 @@ const SET_ASIDE_MAX: usize = 1000;
 /// A text that every embedding model takes.
 const PLAIN_TEXT: &str = "a note";
 
-/// Told what a person who runs the server should know.
-pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
-
 /// Shows an embedding model every note that it has not seen as it is now.
 pub struct Indexer {
     store: Arc<WorkspaceStore>,
     embedder: Arc<Embedder>,
-    tell: Tell,
+    tell: OperatorSink,
     /// How many notes are shown at once; fewer while the provider is too slow for more.
     batch_size: usize,
     /// The versions of notes that the provider does not take. They are found by their words.
@@ -59,7 +59,8 @@ impl std::fmt::Debug for Indexer {
 }
 
 impl Indexer {
-    pub fn new(store: Arc<WorkspaceStore>, embedder: Arc<Embedder>, tell: Tell) -> Self {
+    /// An indexer that has shown the model nothing yet.
+    pub fn new(store: Arc<WorkspaceStore>, embedder: Arc<Embedder>, tell: OperatorSink) -> Self {
         Self {
             batch_size: embedder.batch_size(),
             store,
@@ -77,6 +78,7 @@ impl Indexer {
         }
     }
 
+    /// How far the streams go is read before the notes are: what is written meanwhile wakes it again.
     async fn work(&mut self) {
         let mut pause = None;
         loop {
@@ -182,6 +184,7 @@ impl Indexer {
         self.embedder.embed_batch(&plain).await.is_ok()
     }
 
+    /// A batch that took too long is halved, so that a slow provider comes to an end with some batch.
     fn given_up(&mut self, failure: Failure) -> Trouble {
         if failure.class == FailureClass::Timeout {
             self.batch_size = (self.batch_size / 2).max(1);
@@ -189,6 +192,7 @@ impl Indexer {
         Trouble::Provider(failure)
     }
 
+    /// Until the note changes. It is told once for each version.
     fn set_aside(&mut self, notes: &[UnseenNote], failure: &Failure) {
         for note in notes {
             self.set_aside.insert(note.note_id, note.version);
@@ -199,6 +203,7 @@ impl Indexer {
         }
     }
 
+    /// The vectors come in the order of the texts.
     async fn keep(&self, notes: Vec<UnseenNote>, vectors: Vec<Vec<f32>>) -> Result<(), Trouble> {
         let vector = |(note, numbers): (UnseenNote, Vec<f32>)| NoteVector {
             note_id: note.note_id,
@@ -214,6 +219,7 @@ impl Indexer {
 }
 
 /// Whether one of the texts may be what the provider did not like.
+/// Trouble of the connection, the key or the account is never a note's fault.
 fn may_blame_text(failure: &Failure) -> bool {
     match failure.class {
         FailureClass::Overflow | FailureClass::Malformed => true,

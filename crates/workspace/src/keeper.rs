@@ -1,4 +1,8 @@
 //! From the action `kjxlkj_agent` of a rule to a run that works in loops.
+//!
+//! A run is begun once and resumed ever after from its log. Its memory is a file of the workspace that people may edit
+//! between runs; the log of the run that wrote it last is what counts, and a person's edits are laid over it. The file
+//! is written when a run ends, and settled here where a process died before it could be.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,15 +40,18 @@ pub struct Keeper {
 /// Models at the place of one provider.
 #[derive(Debug)]
 struct Fallbacks {
-    usual: ProviderChoice,
+    default: ProviderChoice,
     models: Vec<String>,
 }
 
 /// One run of the agent.
 #[derive(Clone, Debug)]
 pub struct LoopOrder {
+    /// That of the firing.
     pub run_id: RunId,
+    /// The rule that fired, which the log of the run names.
     pub rule_id: RuleId,
+    /// With the defaults of the server filled in.
     pub action: LoopAction,
     /// What the agent is asked.
     pub request: String,
@@ -53,22 +60,29 @@ pub struct LoopOrder {
 /// Why a run of the agent cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum KeeperError {
+    /// The prompt file cannot be used.
     #[error(transparent)]
     Prompt(#[from] PromptError),
+    /// The address of the provider cannot be used.
     #[error("the action's provider: {0}")]
     Provider(#[from] ProviderError),
+    /// The rule was saved with a name that is none any more.
     #[error("{name:?} is no name of a memory; write the rule anew with one such as inbox.json")]
     NoMemory { name: String },
+    /// The log names another file than the action does; going on could write into the memory of another workspace.
     #[error(
         "the run was begun with a memory that is not its workspace's; cancel it and launch the rule again"
     )]
     OtherMemory,
+    /// The list of providers became shorter while the run was under way.
     #[error(
         "the run was begun with the provider at {endpoint}, which config.json does not list any more; cancel it and launch the rule again"
     )]
     OtherProvider { endpoint: String },
+    /// The file of the memory cannot be read or written.
     #[error(transparent)]
     Memory(#[from] MemoryFileError),
+    /// The run itself could not begin or go on.
     #[error(transparent)]
     Host(#[from] HostError),
 }
@@ -89,6 +103,7 @@ impl KeeperError {
 }
 
 impl Keeper {
+    /// Without models to fall back to.
     pub fn new(host: Arc<Host>, surroundings: Arc<HostSurroundings>) -> Self {
         Self {
             host,
@@ -97,14 +112,15 @@ impl Keeper {
         }
     }
 
-    /// Where the model of an action that goes to the usual provider fails, these are asked in their order.
-    pub fn falling_back_to(self, usual: ProviderChoice, models: Vec<String>) -> Self {
+    /// Where the model of an action that goes to the default provider fails, these are asked in their order.
+    pub fn falling_back_to(self, default: ProviderChoice, models: Vec<String>) -> Self {
         Self {
-            fallbacks: Some(Fallbacks { usual, models }),
+            fallbacks: Some(Fallbacks { default, models }),
             ..self
         }
     }
 
+    /// For those who end runs.
     pub(super) fn host(&self) -> &Host {
         &self.host
     }
@@ -219,6 +235,7 @@ impl Keeper {
         })
     }
 
+    /// Judged again at each start, not only when the rule was saved.
     fn memory_file(&self, action: &LoopAction) -> Result<PathBuf, KeeperError> {
         let (workspace, name) = (&action.scope.workspace_id, &action.memory.kv_store_path);
         let found = self.surroundings.memory_file(workspace, name);
@@ -227,11 +244,11 @@ impl Keeper {
 
     /// What is asked, in this order.
     fn targets(&self, choice: &ProviderChoice) -> Result<Vec<Target>, ProviderError> {
-        let is_usual = |fallbacks: &&Fallbacks| {
-            let usual = &fallbacks.usual;
-            usual.provider_kind == choice.provider_kind && usual.base_url == choice.base_url
+        let is_default = |fallbacks: &&Fallbacks| {
+            let default = &fallbacks.default;
+            default.provider_kind == choice.provider_kind && default.base_url == choice.base_url
         };
-        let fallbacks = self.fallbacks.as_ref().filter(is_usual);
+        let fallbacks = self.fallbacks.as_ref().filter(is_default);
         let others = fallbacks.map_or(&[][..], |fallbacks| &fallbacks.models);
         let others = others.iter().filter(|model| **model != choice.model);
         let choices = std::iter::once(&choice.model).chain(others);

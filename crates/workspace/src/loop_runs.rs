@@ -1,9 +1,11 @@
 //! The action `kjxlkj_agent`: a run that works in loops under the id of the firing.
+//!
+//! The keeper knows how to begin and resume such a run; here its result becomes an end that the workspace keeps.
 
 use bonded_kernel::{Run, RunId, TerminationKind};
 use bonded_state::StoreError;
-use bonded_tools::BoxFuture;
 use bonded_workspace_rules::{LoopAction, RunEnd, RunMove};
+use futures_util::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +15,8 @@ use bonded_host::HostError;
 use bonded_host::RunResult;
 
 impl Performs<LoopAction> for Keeper {
+    /// A failure of the keeper ends the run with a code that says whose fault it was: the rule's, the prompt's, the
+    /// memory's or the server's.
     fn run<'a>(
         &'a self,
         firing: &'a Firing,
@@ -37,11 +41,15 @@ impl Performs<LoopAction> for Keeper {
         })
     }
 
-    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()> {
+    /// The memory is settled afterwards, because nobody drives the run who would write it.
+    /// The file of a memory has one writer: what a run that came later makes of it is not written over.
+    fn abandon<'a>(&'a self, run: &'a RunId, is_alone: bool) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let reason = "the run of the rule was cancelled";
             // It may not have begun, or have ended by itself.
-            if let Ok(run) = self.host().cancel(run, reason).await {
+            if let Ok(run) = self.host().cancel(run, reason).await
+                && is_alone
+            {
                 self.settle_memory(&run).await;
             }
         })
@@ -49,6 +57,7 @@ impl Performs<LoopAction> for Keeper {
 }
 
 /// What a run came to, with its audit.
+/// A run that has no result yet waits for a person. Its error code is that of the audit.
 fn performed(run: &Run) -> Performed {
     let (Some(result), Some(audit)) = (RunResult::of(run), run.audit_of_loop()) else {
         return Performed::Waits;

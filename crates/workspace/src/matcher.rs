@@ -9,13 +9,14 @@ use std::sync::Arc;
 use crate::store::WorkspaceError;
 use bonded_kernel::{RuleId, WorkspaceId};
 use bonded_workspace_rules::{
-    Actor, Change, Condition, Facts, Fire, Note, Refused, Rule, StoredEvent, WorkspaceEvent,
-    run_of_firing,
+    Actor, Change, Condition, EventSubject, Facts, Fire, Note, Refused, Rule, RuleFact, RunFact,
+    StoredEvent, WorkspaceEvent, WorkspaceFact, run_of_firing,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::engine::Shared;
+use super::engine_state::EngineState;
 
+/// A page of events; one write makes all their firings durable.
 const EVENTS_AT_ONCE: usize = 200;
 
 /// How many events may be looked at again after a crash, where nothing came of them.
@@ -30,15 +31,17 @@ pub(super) enum RuleNews {
 }
 
 /// A rule that waits for events.
-struct Live {
+struct LiveRule {
     rule: Rule,
     condition: Condition,
 }
 
+/// One for each engine. Its two positions differ where nothing came of events: those are not worth a write, and are
+/// looked at again after a crash.
 pub(super) struct Matcher {
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
     news: UnboundedSender<RuleNews>,
-    rules: BTreeMap<WorkspaceId, BTreeMap<RuleId, Live>>,
+    rules: BTreeMap<WorkspaceId, BTreeMap<RuleId, LiveRule>>,
     /// The row of the last event that was looked at.
     looked: u64,
     /// The same, as the store knows it.
@@ -46,7 +49,8 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    pub(super) fn new(shared: Arc<Shared>, news: UnboundedSender<RuleNews>) -> Self {
+    /// It knows no rules until it runs.
+    pub(super) fn new(shared: Arc<EngineState>, news: UnboundedSender<RuleNews>) -> Self {
         Self {
             shared,
             news,
@@ -56,6 +60,7 @@ impl Matcher {
         }
     }
 
+    /// Never ends; after an error it pauses and loads position and rules anew.
     pub(super) async fn run(mut self) {
         loop {
             let error = match self.follow().await {
@@ -69,6 +74,7 @@ impl Matcher {
         }
     }
 
+    /// The position is read before the rules: a rule that is made in between comes again with its event.
     async fn follow(&mut self) -> Result<std::convert::Infallible, WorkspaceError> {
         let shared = self.shared.clone();
         self.written = shared.store().considered_row().await?;
@@ -86,6 +92,7 @@ impl Matcher {
         }
     }
 
+    /// Also after a change of a workspace, because rules of archived or deleted ones do not fire.
     async fn load_rules(&mut self) -> Result<(), WorkspaceError> {
         self.rules.clear();
         for rule in self.shared.store().enabled_rules().await? {
@@ -103,7 +110,7 @@ impl Matcher {
         }
         match rule.draft.condition() {
             Ok(condition) => {
-                of_workspace.insert(rule.rule_id, Live { rule, condition });
+                of_workspace.insert(rule.rule_id, LiveRule { rule, condition });
             }
             Err(faults) => {
                 let why: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -116,45 +123,34 @@ impl Matcher {
 
     /// Rules change where their events stand in the stream. Says whether this was such an event.
     async fn change_rules(&mut self, event: &StoredEvent) -> Result<bool, WorkspaceError> {
-        let news = match &event.event {
-            WorkspaceEvent::RuleCreated { rule } | WorkspaceEvent::RuleUpdated { rule } => {
-                self.put(Rule::clone(rule));
-                RuleNews::Changed(Box::new(Rule::clone(rule)))
+        let news = match event.event.subject() {
+            EventSubject::Rule(RuleFact::Created(rule) | RuleFact::Updated(rule)) => {
+                self.put(rule.clone());
+                RuleNews::Changed(Box::new(rule.clone()))
             }
-            WorkspaceEvent::RuleDeleted { rule_id } => {
+            EventSubject::Rule(RuleFact::Deleted(rule_id)) => {
                 let of_workspace = self.rules.get_mut(&event.workspace_id);
-                of_workspace.map(|rules| rules.remove(rule_id));
-                RuleNews::Deleted(*rule_id)
+                of_workspace.map(|rules| rules.remove(&rule_id));
+                RuleNews::Deleted(rule_id)
             }
-            WorkspaceEvent::WorkspaceUpdated { .. } => {
+            EventSubject::Workspace(WorkspaceFact::Updated { .. }) => {
                 self.load_rules().await?;
                 RuleNews::Unknown
             }
-            WorkspaceEvent::WorkspaceCreated { .. }
-            | WorkspaceEvent::MemberSet(_)
-            | WorkspaceEvent::MemberRemoved { .. }
-            | WorkspaceEvent::NoteCreated(_)
-            | WorkspaceEvent::NoteUpdated(_)
-            | WorkspaceEvent::NoteTitleChanged { .. }
-            | WorkspaceEvent::NoteDeleted { .. }
-            | WorkspaceEvent::NoteUndeleted { .. }
-            | WorkspaceEvent::NoteMetadataSet { .. }
-            | WorkspaceEvent::NoteMetadataDeleted { .. }
-            | WorkspaceEvent::AutomationQueued(_)
-            | WorkspaceEvent::AutomationRunning { .. }
-            | WorkspaceEvent::AutomationSucceeded(_)
-            | WorkspaceEvent::AutomationFailed(_)
-            | WorkspaceEvent::AutomationCancelled(_)
-            | WorkspaceEvent::OperationProposed(_)
-            | WorkspaceEvent::OperationApplied { .. }
-            | WorkspaceEvent::OperationRejected { .. }
-            | WorkspaceEvent::IssueRecorded(_) => return Ok(false),
+            EventSubject::Workspace(WorkspaceFact::Created { .. })
+            | EventSubject::Member(_)
+            | EventSubject::Note(..)
+            | EventSubject::Run(..)
+            | EventSubject::Operation(_)
+            | EventSubject::Issue(_) => return Ok(false),
         };
         // A scheduler that is gone needs no news.
         let _ = self.news.send(news);
         Ok(true)
     }
 
+    /// Events in their order, each held against the rules as they are after it. What comes of the whole page is one
+    /// write: either all its firings are durable with the position, or none is.
     async fn consider(
         &mut self,
         events: &[(u64, StoredEvent)],
@@ -175,6 +171,7 @@ impl Matcher {
         Ok(())
     }
 
+    /// Another engine on the same store is found out by the position: nothing of this write is made then.
     async fn write(&mut self, row: u64, firings: Vec<Fire>) -> Result<(), WorkspaceError> {
         let change = Change::Considered {
             after: self.written,
@@ -194,36 +191,20 @@ impl Matcher {
 
     /// What the stream says about runs is told to the runner, whoever wrote it.
     fn hear(&self, event: &WorkspaceEvent) {
-        match event {
-            WorkspaceEvent::AutomationQueued(_) => self.shared.queued.notify_one(),
-            WorkspaceEvent::AutomationCancelled(finished) => {
-                self.shared.active.cancel(&finished.run_id);
+        let EventSubject::Run(run_id, fact) = event.subject() else {
+            return;
+        };
+        match fact {
+            RunFact::Queued(_) => self.shared.queued.notify_one(),
+            RunFact::Cancelled(_) => {
+                self.shared.active.cancel(run_id);
                 self.shared.queued.notify_one();
             }
-            WorkspaceEvent::WorkspaceCreated { .. }
-            | WorkspaceEvent::WorkspaceUpdated { .. }
-            | WorkspaceEvent::MemberSet(_)
-            | WorkspaceEvent::MemberRemoved { .. }
-            | WorkspaceEvent::NoteCreated(_)
-            | WorkspaceEvent::NoteUpdated(_)
-            | WorkspaceEvent::NoteTitleChanged { .. }
-            | WorkspaceEvent::NoteDeleted { .. }
-            | WorkspaceEvent::NoteUndeleted { .. }
-            | WorkspaceEvent::NoteMetadataSet { .. }
-            | WorkspaceEvent::NoteMetadataDeleted { .. }
-            | WorkspaceEvent::RuleCreated { .. }
-            | WorkspaceEvent::RuleUpdated { .. }
-            | WorkspaceEvent::RuleDeleted { .. }
-            | WorkspaceEvent::AutomationRunning { .. }
-            | WorkspaceEvent::AutomationSucceeded(_)
-            | WorkspaceEvent::AutomationFailed(_)
-            | WorkspaceEvent::OperationProposed(_)
-            | WorkspaceEvent::OperationApplied { .. }
-            | WorkspaceEvent::OperationRejected { .. }
-            | WorkspaceEvent::IssueRecorded(_) => {}
+            RunFact::Running | RunFact::Succeeded(_) | RunFact::Failed(_) => {}
         }
     }
 
+    /// The note is loaded only where a rule has a trigger for the event. The depth is one more than that of the event.
     async fn firings(&self, event: &StoredEvent) -> Result<Vec<Fire>, WorkspaceError> {
         let meant = self.meant(event);
         if meant.is_empty() {
@@ -237,27 +218,28 @@ impl Matcher {
             note: note.as_ref(),
             at: event.at,
         };
-        let fire = |live: &Live| Fire {
+        let fire = |live: &LiveRule| Fire {
             run_id: run_of_firing(live.rule.rule_id, event.event_id),
             rule_id: live.rule.rule_id,
             triggering_event_id: event.event_id,
             depth: event.chain.depth.saturating_add(1),
         };
-        let holds = |live: &&Live| live.condition.holds(&facts);
+        let holds = |live: &&LiveRule| live.condition.holds(&facts);
         Ok(meant.into_iter().filter(holds).map(fire).collect())
     }
 
     /// The rules with a trigger for this event that were there when it happened.
-    fn meant(&self, event: &StoredEvent) -> Vec<&Live> {
+    fn meant(&self, event: &StoredEvent) -> Vec<&LiveRule> {
         let name = event.event.name();
         let rules = self.rules.get(&event.workspace_id);
         let rules = rules.into_iter().flat_map(BTreeMap::values);
-        let is_meant = |live: &&Live| {
+        let is_meant = |live: &&LiveRule| {
             live.rule.draft.trigger.answers(name) && live.rule.created_at <= event.at
         };
         rules.filter(is_meant).collect()
     }
 
+    /// In the version that the event left, whatever became of it since.
     async fn note_of(&self, event: &StoredEvent) -> Result<Option<Note>, WorkspaceError> {
         match (event.note_id, event.version) {
             (Some(note), Some(version)) => self.shared.store().note_at(note, version).await,
@@ -266,6 +248,7 @@ impl Matcher {
     }
 }
 
+/// The words that conditions compare with.
 fn actor_type(actor: &Actor) -> &'static str {
     match actor {
         Actor::User { .. } => "user",

@@ -22,6 +22,7 @@ pub struct NoteDir {
 pub struct NoteFiles {
     /// In the order of their names, those of a directory together.
     pub files: Vec<PathBuf>,
+    /// In the order in which they were met, with a reason for a person.
     pub left_out: Vec<LeftOut>,
     /// How many files of other kinds there are, by what their names end in.
     pub others: BTreeMap<String, u64>,
@@ -30,11 +31,15 @@ pub struct NoteFiles {
 /// Something that is named like a note, or may hold notes, and is not looked into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
+    /// Begins at the directory.
     pub path: PathBuf,
+    /// A reason for a person.
     pub why: &'static str,
 }
 
 impl NoteDir {
+    /// Opens the directory and holds it: what is read later lies in it, whatever becomes of its name.
+    /// The handle stays open: somebody who swaps the directory for a link afterwards changes nothing.
     pub fn open(dir: &Path) -> Result<Self, OpenError> {
         Ok(Self {
             root: Root::open(dir)?,
@@ -42,6 +47,7 @@ impl NoteDir {
     }
 
     /// Everything that is there.
+    /// Directories that cannot be read are told, not fatal; only the first one is.
     pub fn list(&self) -> Result<NoteFiles, OpenError> {
         let mut found = NoteFiles::default();
         let mut dirs = vec![PathBuf::new()];
@@ -114,6 +120,7 @@ impl NoteDir {
     }
 
     /// The bytes of a file, which are not more than these.
+    /// Links are refused again here, because the file may have been replaced since it was listed.
     pub fn read(&self, path: &Path, bytes_max: u64) -> Result<Vec<u8>, OpenError> {
         self.root.read(path, Links::Refused, bytes_max)
     }

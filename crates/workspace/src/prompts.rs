@@ -1,9 +1,12 @@
 //! The prompt files that rules name: read when a rule is saved, when it is launched, and when its run begins.
+//!
+//! A prompt of the configuration may lie anywhere, because whoever runs the server chose it. One that a rule names lies
+//! in one directory and is no link. Messages never say where on the disk it was looked for.
 
 use std::path::{Path, PathBuf};
 
 use bonded_tools::beneath::{Links, OpenError, Root};
-use bonded_workspace_rules::{Action, AgentPrompt, Code, PromptFault, RuleDraft};
+use bonded_workspace_rules::{AgentPrompt, Code, PromptFault, RuleDraft};
 
 use super::config::{HostSurroundings, PromptFile};
 
@@ -14,10 +17,12 @@ const PROMPT_BYTES_MAX: u64 = 4 << 20;
 /// rules.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
+    /// It is not there, is a link or no regular file, or is too long.
     #[error(
         "the prompt file {path:?} cannot be read: {why}; write one, or name another as prompt_path"
     )]
     Unreadable { path: String, why: String },
+    /// It was read and is no prompt.
     #[error("the prompt file {path:?}: {source}")]
     Invalid { path: String, source: PromptFault },
 }
@@ -44,12 +49,16 @@ impl HostSurroundings {
     /// Whether the prompt that a rule names is one. Rules without a prompt, and those whose action is wrong in other
     /// ways, have nothing to be looked at here.
     pub fn check_prompt_of(&self, draft: &RuleDraft) -> Result<(), PromptError> {
-        match draft.action(self) {
-            Ok(Action::Loop(action)) => self.read_prompt(&action.prompt_path).map(|_| ()),
-            Ok(Action::Run(_) | Action::Work(_)) | Err(_) => Ok(()),
+        let Ok(action) = draft.action(self) else {
+            return Ok(());
+        };
+        match action.prompt_path() {
+            Some(path) => self.read_prompt(path).map(|_| ()),
+            None => Ok(()),
         }
     }
 
+    /// The hash is of the bytes as they lie there, and goes into the log of the run.
     pub(super) fn read_prompt(&self, written: &str) -> Result<Prompt, PromptError> {
         let bytes = read(self.prompt_file(written)).map_err(|error| PromptError::Unreadable {
             path: written.to_owned(),
@@ -70,11 +79,12 @@ impl HostSurroundings {
     }
 }
 
+/// A link is followed for the default one only.
 fn read(file: Option<PromptFile>) -> Result<Vec<u8>, OpenError> {
     let missing = |path: &Path| OpenError::Missing { path: path.into() };
     let (file, links): (PathBuf, _) = match file {
         // Whoever runs the server chose it, and may have it lie elsewhere.
-        Some(PromptFile::Usual(file)) => {
+        Some(PromptFile::Default(file)) => {
             let found = file.canonicalize().map_err(|_| missing(&file))?;
             (found, Links::Inside)
         }

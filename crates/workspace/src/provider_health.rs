@@ -9,7 +9,7 @@ use bonded_kernel::{Failure, FailureClass, Millis, Target};
 use bonded_transport::{Credentials, check_health};
 
 use super::config::WorkspaceConfig;
-use super::indexer::Tell;
+use super::operator::OperatorSink;
 use super::target::target_of;
 use bonded_host::Clock;
 use bonded_host::config::{Environment, Whose};
@@ -17,6 +17,7 @@ use bonded_host::provider::{ProviderError, account_headers};
 
 /// So long a look holds: a provider that is well is left alone for longer.
 const WELL_MS: u64 = 30_000;
+/// A provider that is not well is looked at again soon, so that a page shows when it is back.
 const UNWELL_MS: u64 = 5_000;
 
 /// So many models are named to a person.
@@ -47,7 +48,9 @@ impl ProviderState {
 /// A state, and when it was so.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderLook {
+    /// When the look ended.
     pub at: Millis,
+    /// What it came to.
     pub state: ProviderState,
 }
 
@@ -56,12 +59,13 @@ pub struct ProviderHealth {
     target: Target,
     environment: Environment,
     clock: Arc<dyn Clock>,
-    tell: Tell,
-    seen: Mutex<Seen>,
+    tell: OperatorSink,
+    seen: Mutex<LookRecord>,
 }
 
+/// The flag keeps looks to one at a time.
 #[derive(Default)]
-struct Seen {
+struct LookRecord {
     last: Option<ProviderLook>,
     is_looking: bool,
 }
@@ -79,7 +83,7 @@ impl ProviderHealth {
         config: &WorkspaceConfig,
         environment: Environment,
         clock: Arc<dyn Clock>,
-        tell: Tell,
+        tell: OperatorSink,
     ) -> Result<Self, ProviderError> {
         let whose = |_: &str, _: &str| Whose::Persons;
         let variable = |name: &str| environment.get(name).map(str::to_owned);
@@ -146,23 +150,28 @@ impl ProviderHealth {
 
     /// Keeps a look, and tells what has changed.
     fn note(&self, state: ProviderState) {
-        let told = {
+        let message = {
             let mut seen = self.seen();
             let before = seen.last.take().map(|look| look.state);
-            let told = self.told(before.as_ref(), &state);
+            let message = self.change_message(before.as_ref(), &state);
             seen.last = Some(ProviderLook {
                 at: self.clock.now(),
                 state,
             });
             seen.is_looking = false;
-            told
+            message
         };
-        if let Some(message) = told {
+        if let Some(message) = message {
             (self.tell)(&message);
         }
     }
 
-    fn told(&self, before: Option<&ProviderState>, now: &ProviderState) -> Option<String> {
+    /// What whoever runs the server is told of a change.
+    fn change_message(
+        &self,
+        before: Option<&ProviderState>,
+        now: &ProviderState,
+    ) -> Option<String> {
         let was_well = before.is_none_or(|before| *before == ProviderState::Well);
         match (was_well, self.trouble(now)) {
             (true, Some((what, how))) => Some(format!("{what}; {how}")),
@@ -185,14 +194,15 @@ impl ProviderHealth {
             }
             ProviderState::Away { failure } => {
                 let by = format!("{}: ", self.kind());
-                let said = failure.message.strip_prefix(&by);
-                let said = said.unwrap_or(&failure.message);
-                let what = format!("{}: {said}", self.place());
+                let reason = failure.message.strip_prefix(&by);
+                let reason = reason.unwrap_or(&failure.message);
+                let what = format!("{}: {reason}", self.place());
                 Some((what, self.advice(failure)))
             }
         }
     }
 
+    /// What to do, by the class of the failure.
     fn advice(&self, failure: &Failure) -> String {
         let key = self.target.key_env.as_deref();
         let elsewhere = "start its server, or correct automation.base_url in config.json";
@@ -212,12 +222,14 @@ impl ProviderHealth {
         }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    /// A panic while the lock was held leaves a record that is as good as any.
+    fn seen(&self) -> MutexGuard<'_, LookRecord> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ProviderLook {
+    /// Whether it is recent enough to need no other.
     fn holds_at(&self, now: Millis) -> bool {
         let holds_ms = match self.state {
             ProviderState::Well => WELL_MS,

@@ -1,4 +1,8 @@
 //! Notes as the tools of a run that works in loops. Each run has its own: they remember which versions it has seen.
+//!
+//! An agent has no other way to the notes. What it may touch is decided here by its scope and in the store by `decide`;
+//! a note can only be changed if the run has read its current version in an earlier loop. Every write has the key of
+//! its call, so that a call which is made again after a crash is made once.
 
 mod search;
 mod seen;
@@ -7,17 +11,20 @@ mod write;
 
 use std::sync::Arc;
 
-use crate::store::{IdempotencyKey, Outcome, WorkspaceError, WorkspaceStore, Write, Written};
+use crate::store::{
+    CommittedWrite, IdempotencyKey, WorkspaceError, WorkspaceStore, Write, WriteOutcome,
+};
 use bonded_kernel::{Invocation, LoopConfig, Mode, RunConfig, Scope, ToolSpec};
 use bonded_state::Store;
-use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
+use bonded_tools::{Registry, Tool, ToolFault, ToolValue};
 use bonded_workspace_rules::{Actor, Chain, Code, Note, Refused};
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use bonded_host::Clock;
 use bonded_host::HostError;
 use bonded_host::Toolset;
-use seen::Seen;
+use seen::SeenNotes;
 use spec::RecordOp;
 
 /// The metadata that names the call which wrote a note last.
@@ -25,10 +32,13 @@ const AGENT_CALL: &str = "agent_call";
 
 /// Opens the tools of runs that work in loops; those of other runs come from somebody else.
 pub struct LoopTools {
+    /// Where the notes are.
     pub store: Arc<WorkspaceStore>,
+    /// Gives the time of each write.
     pub clock: Arc<dyn Clock>,
     /// The log of the runs, which says what they have read.
     pub log: Arc<dyn Store>,
+    /// Opens the tools of runs that are no loops.
     pub others: Arc<dyn Toolset>,
 }
 
@@ -39,6 +49,7 @@ impl std::fmt::Debug for LoopTools {
 }
 
 impl Toolset for LoopTools {
+    /// Runs that are no loops get the tools of the other set. What the kernel answers itself stands beside these four.
     fn open<'a>(
         &'a self,
         config: &'a RunConfig,
@@ -67,9 +78,10 @@ struct Records {
     scope: Scope,
     mode: Mode,
     log: Arc<dyn Store>,
-    seen: Seen,
+    seen: SeenNotes,
 }
 
+/// One of the four instructions, bound to the run.
 struct RecordTool {
     records: Arc<Records>,
     op: RecordOp,
@@ -81,6 +93,7 @@ impl Tool for RecordTool {
         &self.spec
     }
 
+    /// The arguments fit the schema; what they mean in this workspace is checked by each operation.
     fn call<'a>(
         &'a self,
         arguments: Value,
@@ -100,6 +113,7 @@ impl Tool for RecordTool {
 }
 
 impl Records {
+    /// The scope and the mode are those that the run began with.
     fn new(tools: &LoopTools, config: &LoopConfig) -> Self {
         Self {
             store: tools.store.clone(),
@@ -108,7 +122,7 @@ impl Records {
             scope: config.scope.clone(),
             mode: config.mode,
             log: tools.log.clone(),
-            seen: Seen::default(),
+            seen: SeenNotes::default(),
         }
     }
 
@@ -132,11 +146,13 @@ impl Records {
     }
 
     /// Makes a write as the agent, under the key of its call.
+    /// The chain is that of the run, so that rules which this write sets off are counted as following from it. A run
+    /// that is not known writes at the beginning of a chain, and is refused by `decide`.
     async fn write(
         &self,
         call: &Invocation,
         change: bonded_workspace_rules::Change,
-    ) -> Result<Written, WorkspaceError> {
+    ) -> Result<CommittedWrite, WorkspaceError> {
         let run = self.store.run(call.run().clone()).await?;
         let chain = run.map_or(Chain::default(), |run| Chain {
             depth: run.depth,
@@ -161,16 +177,16 @@ impl Records {
 }
 
 /// The note that a write left.
-fn note_of(written: Written) -> Option<Note> {
+fn note_of(written: CommittedWrite) -> Option<Note> {
     match written.outcome {
-        Outcome::Note(note) => Some(*note),
-        Outcome::Workspace(_)
-        | Outcome::Member { .. }
-        | Outcome::Rule(_)
-        | Outcome::Run(_)
-        | Outcome::Runs(_)
-        | Outcome::Operation(_)
-        | Outcome::Done => None,
+        WriteOutcome::Note(note) => Some(*note),
+        WriteOutcome::Workspace(_)
+        | WriteOutcome::Member { .. }
+        | WriteOutcome::Rule(_)
+        | WriteOutcome::Run(_)
+        | WriteOutcome::Runs(_)
+        | WriteOutcome::Operation(_)
+        | WriteOutcome::Done => None,
     }
 }
 

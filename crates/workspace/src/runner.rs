@@ -1,4 +1,8 @@
 //! Drives the runs of rules: those that are queued, and those that were under way when the process before this ended.
+//!
+//! The status in the store is the truth, and `Active` says what this process drives. A run becomes running in the store
+//! before it is driven, and its end is written before it is let go of; between both, a crash leaves a running run that
+//! nobody drives, which is taken up at the next start. Runs that wait for a person are looked at again now and then.
 
 mod recovery;
 mod turns;
@@ -16,15 +20,17 @@ use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::engine::Shared;
+use super::engine_state::EngineState;
 use super::firing::{Firing, Performed};
 use bonded_host::panic_message;
 use turns::Turns;
 
+/// The most runs that one look takes up.
 const RECOVERED_MAX: u64 = 100_000;
 
+/// One for each engine.
 pub(super) struct Runner {
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
     driven: JoinSet<Driven>,
     /// Runs that wait for a person.
     waiting: BTreeMap<RunId, Box<Firing>>,
@@ -43,7 +49,8 @@ enum Ready {
 }
 
 impl Runner {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    /// It drives nothing until it runs.
+    pub(super) fn new(shared: Arc<EngineState>) -> Self {
         Self {
             shared,
             driven: JoinSet::new(),
@@ -52,6 +59,7 @@ impl Runner {
         }
     }
 
+    /// Never ends. What the process before left is taken up first, so that it does not wait behind the queue.
     pub(super) async fn run(mut self) {
         let shared = self.shared.clone();
         shared.active.clear();
@@ -88,13 +96,28 @@ impl Runner {
                 continue;
             }
             if let Some(firing) = self.waiting.remove(&id) {
-                let actions = &self.shared.settings.actions;
-                actions.abandon(&firing.action, &id).await;
+                self.abandon(&firing).await;
             }
         }
         Ok(())
     }
 
+    /// Ends a run that nobody drives, with what it uses alone in hand, unless another run is driven with that.
+    async fn abandon(&self, firing: &Firing) {
+        let EngineState {
+            active, settings, ..
+        } = &*self.shared;
+        let id = &firing.run.run_id;
+        let exclusive = firing.exclusive(&settings.surroundings);
+        let held = active.begin(&firing.run, exclusive, "");
+        let actions = &settings.actions;
+        actions.abandon(&firing.action, id, held.is_some()).await;
+        if held.is_some() {
+            active.end(id);
+        }
+    }
+
+    /// A task that panicked has no result here; `drive` catches panics of actions, so that there is none.
     fn note_end(&mut self, ended: Option<Driven>) {
         match ended {
             Some((run, Some(firing))) => {
@@ -166,14 +189,16 @@ impl Runner {
         let has_ended = run.is_none_or(|run| run.status.has_ended());
         if has_ended {
             let actions = &self.shared.settings.actions;
-            actions.abandon(&firing.action, id).await;
+            actions.abandon(&firing.action, id, true).await;
         }
         Ok(!has_ended)
     }
 }
 
 /// Drives one run and writes down what came of it.
-async fn drive(shared: Arc<Shared>, firing: Box<Firing>, cancel: CancellationToken) -> Driven {
+/// A panic in an action fails its run and nothing else. An end that cannot be written is tried again until it can:
+/// otherwise the run would be driven again after a restart although it had ended.
+async fn drive(shared: Arc<EngineState>, firing: Box<Firing>, cancel: CancellationToken) -> Driven {
     let run = firing.run.run_id.clone();
     let actions = &shared.settings.actions;
     let driving = AssertUnwindSafe(actions.run(&firing, cancel.clone())).catch_unwind();
@@ -183,7 +208,9 @@ async fn drive(shared: Arc<Shared>, firing: Box<Firing>, cancel: CancellationTok
     });
     let mut waits = None;
     match performed {
-        Performed::Waits if cancel.is_cancelled() => actions.abandon(&firing.action, &run).await,
+        Performed::Waits if cancel.is_cancelled() => {
+            actions.abandon(&firing.action, &run, true).await;
+        }
         Performed::Waits => waits = Some(firing),
         Performed::Ended(end) => {
             while let Err(error) = move_run(&shared, &run, end.clone()).await {
@@ -197,7 +224,7 @@ async fn drive(shared: Arc<Shared>, firing: Box<Firing>, cancel: CancellationTok
 }
 
 /// Moves a run on. `false` where it cannot move so, because somebody else was faster.
-async fn move_run(shared: &Shared, run: &RunId, to: RunMove) -> Result<bool, WorkspaceError> {
+async fn move_run(shared: &EngineState, run: &RunId, to: RunMove) -> Result<bool, WorkspaceError> {
     let change = Change::MoveRun {
         run_id: run.clone(),
         to,
@@ -214,7 +241,9 @@ async fn move_run(shared: &Shared, run: &RunId, to: RunMove) -> Result<bool, Wor
 }
 
 /// What is to be known before a run is driven, and whether it may be at all.
-async fn ready(shared: &Shared, run: AutomationRun) -> Result<Ready, WorkspaceError> {
+/// The rule is read now: what was changed since it fired counts. A run that has begun goes on even if its rule was
+/// disabled meanwhile.
+async fn ready(shared: &EngineState, run: AutomationRun) -> Result<Ready, WorkspaceError> {
     let stored = shared.store().rule(run.rule_id).await?;
     let Some(stored) = stored else {
         return Ok(Ready::Gone);
@@ -251,6 +280,7 @@ async fn ready(shared: &Shared, run: AutomationRun) -> Result<Ready, WorkspaceEr
     })))
 }
 
+/// For ends that are already decided.
 fn no(performed: Performed) -> Ready {
     match performed {
         Performed::Ended(end) => Ready::No(end),

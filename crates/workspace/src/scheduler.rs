@@ -1,4 +1,8 @@
 //! Looks at the schedules of rules when they are due.
+//!
+//! It hears of rules from the matcher, in the order of the stream, and keeps what it needs of each in memory. How far a
+//! schedule was considered is written together with its firings, so that a crash neither loses an instant nor fires it
+//! twice. It naps for a bounded time only, because clocks are set and machines sleep.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,11 +17,11 @@ use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::cron::Cron;
-use super::engine::Shared;
+use super::engine_state::EngineState;
 use super::matcher::RuleNews;
 
 /// A rule with a schedule.
-struct Scheduled {
+struct ScheduledRule {
     rule: Rule,
     schedule: Schedule,
     condition: Condition,
@@ -26,14 +30,16 @@ struct Scheduled {
     next: Option<Millis>,
 }
 
+/// One for each engine.
 pub(super) struct Scheduler {
-    shared: Arc<Shared>,
+    shared: Arc<EngineState>,
     news: UnboundedReceiver<RuleNews>,
-    rules: BTreeMap<RuleId, Scheduled>,
+    rules: BTreeMap<RuleId, ScheduledRule>,
 }
 
 impl Scheduler {
-    pub(super) fn new(shared: Arc<Shared>, news: UnboundedReceiver<RuleNews>) -> Self {
+    /// It knows no rules until it is told; the first thing that it does is to load them all.
+    pub(super) fn new(shared: Arc<EngineState>, news: UnboundedReceiver<RuleNews>) -> Self {
         Self {
             shared,
             news,
@@ -41,6 +47,8 @@ impl Scheduler {
         }
     }
 
+    /// Never ends. All news is taken in before schedules are looked at, so that a rule which was just changed does not
+    /// fire as it was.
     pub(super) async fn run(mut self) {
         let shared = self.shared.clone();
         let mut news = Some(RuleNews::Unknown);
@@ -73,6 +81,7 @@ impl Scheduler {
         }
     }
 
+    /// News that could not be taken in because the store failed is tried again.
     async fn hear(&mut self, news: &RuleNews) -> Result<(), WorkspaceError> {
         match news {
             RuleNews::Changed(rule) => self.put(Rule::clone(rule)).await,
@@ -105,7 +114,8 @@ impl Scheduler {
         Ok(())
     }
 
-    async fn scheduled(&self, rule: Rule) -> Result<Option<Scheduled>, WorkspaceError> {
+    /// None for rules without a schedule, and for those that cannot be read here any more, which are told.
+    async fn scheduled(&self, rule: Rule) -> Result<Option<ScheduledRule>, WorkspaceError> {
         let Some(schedule) = rule.draft.schedule.clone() else {
             return Ok(None);
         };
@@ -124,7 +134,7 @@ impl Scheduler {
         let stored = self.shared.store().considered_until(rule.rule_id).await?;
         // What was due before the rule was as it is now is not its business.
         let considered_until = stored.map_or(rule.updated_at, |it| it.max(rule.updated_at));
-        Ok(Some(Scheduled {
+        Ok(Some(ScheduledRule {
             next: cron.after(considered_until),
             rule,
             schedule,
@@ -134,6 +144,7 @@ impl Scheduler {
         }))
     }
 
+    /// One rule after the other; a rule may be due several times.
     async fn look(&mut self) -> Result<(), WorkspaceError> {
         let shared = self.shared.clone();
         for scheduled in self.rules.values_mut() {
@@ -145,14 +156,15 @@ impl Scheduler {
     }
 }
 
-impl Scheduled {
+impl ScheduledRule {
     /// Whether there is anything to look at.
     fn is_time(&self, now: Millis) -> bool {
         let was_ahead = self.considered_until - now >= CLOCK_CORRECTED_MS;
         was_ahead || self.next.is_some_and(|next| next <= now)
     }
 
-    async fn look(&mut self, shared: &Shared) -> Result<(), WorkspaceError> {
+    /// The write comes before the memory is changed: where it fails, the same instants are looked at again.
+    async fn look(&mut self, shared: &EngineState) -> Result<(), WorkspaceError> {
         let is_busy = shared.store().has_open_run(self.rule.rule_id).await?;
         let now = shared.now();
         let due = due(
@@ -179,7 +191,11 @@ impl Scheduled {
     }
 
     /// What is not made up for is told to whoever runs the server, and written down for the people of the workspace.
-    async fn tell_left_out(&self, shared: &Shared, left: LeftOut) -> Result<(), WorkspaceError> {
+    async fn tell_left_out(
+        &self,
+        shared: &EngineState,
+        left: LeftOut,
+    ) -> Result<(), WorkspaceError> {
         let rule = self.rule.rule_id;
         let message = format!(
             "{} instants of rule {rule} were missed and are not made up for: catch_up all makes up for the latest {CAUGHT_UP_MAX}",
@@ -206,6 +222,7 @@ impl Scheduled {
         }
     }
 
+    /// There is no event and no note: conditions about them do not hold.
     fn is_meant(&self, at: Millis) -> bool {
         self.condition.holds(&Facts {
             workspace_id: self.rule.draft.workspace_id,
@@ -216,6 +233,7 @@ impl Scheduled {
         })
     }
 
+    /// The ids are derived from the rule and the instant, so that the same instant is one run.
     fn fire(&self, at: Millis) -> Fire {
         let event = firing_event_id(self.rule.rule_id, at);
         Fire {

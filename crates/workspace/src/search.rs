@@ -1,10 +1,14 @@
 //! Search in a workspace: by words, by meaning, or by both.
+//!
+//! The store knows words and vectors; here both are brought together. A search by both never fails because of the
+//! provider: it is made by words then, and says so. Both lists are cut to the same bounded length before they are
+//! fused, whatever page is asked for.
 
 use std::collections::BTreeMap;
 
 use crate::store::{Hit, Nearest, Page, SearchQuery, SearchSort, WorkspaceError, WorkspaceStore};
 use bonded_kernel::{Failure, NoteId};
-use bonded_workspace_rules::{Fused, Scored, Standing, fuse, later_first};
+use bonded_workspace_rules::{FusedNote, NoteStanding, ScoredNote, fuse, later_first};
 
 use super::embeddings::Embedder;
 
@@ -18,12 +22,16 @@ const NEAREST_MAX: usize = 1000;
 /// How a search is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchMode {
+    /// By words and by meaning, fused.
     Hybrid,
+    /// By words alone.
     Lexical,
+    /// By meaning alone.
     Semantic,
 }
 
 impl SearchMode {
+    /// The stable word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Hybrid => "hybrid",
@@ -50,7 +58,8 @@ pub struct UnknownMode;
 
 /// What came of a search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Searched {
+pub struct SearchResults {
+    /// The page that was asked for, in the order that was asked for.
     pub hits: Vec<ScoredHit>,
     /// How many notes there are on all pages.
     pub total: u64,
@@ -63,20 +72,28 @@ pub struct Searched {
 /// A note that was found, and why it stands where it does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredHit {
+    /// The note, with the piece of its text to show.
     pub hit: Hit,
+    /// None where it was not found by words.
     pub score_lexical: Option<f64>,
+    /// The cosine; None where it was not found by meaning.
     pub score_semantic: Option<f64>,
+    /// By the places in both lists; None where only words were looked for.
     pub score_rrf: Option<f64>,
+    /// What the order by relevance follows.
     pub score_final: f64,
 }
 
 /// Why there is no search.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SearchError {
+    /// Meaning was asked for alone, and there is nobody to ask.
     #[error("no embedding provider is configured")]
     NoEmbeddings,
+    /// Meaning was asked for alone, and the provider failed.
     #[error("the embedding provider does not answer as it should")]
     Unavailable { failure: Failure },
+    /// The store could not be read.
     #[error(transparent)]
     Store(#[from] WorkspaceError),
 }
@@ -87,7 +104,7 @@ pub async fn search(
     embedder: Option<&Embedder>,
     query: SearchQuery,
     mode: SearchMode,
-) -> Result<Searched, SearchError> {
+) -> Result<SearchResults, SearchError> {
     let embedder = match (mode, embedder) {
         (SearchMode::Lexical, _) | (SearchMode::Hybrid, None) => {
             return by_words(store, query, None).await;
@@ -102,11 +119,12 @@ pub async fn search(
     }
 }
 
+/// `degraded` says why meaning was left out, where it was asked for.
 async fn by_words(
     store: &WorkspaceStore,
     query: SearchQuery,
     degraded: Option<Failure>,
-) -> Result<Searched, SearchError> {
+) -> Result<SearchResults, SearchError> {
     let found = store.search_text(query).await?;
     let scored = |hit: Hit| ScoredHit {
         score_lexical: Some(hit.score),
@@ -115,7 +133,7 @@ async fn by_words(
         score_final: hit.score,
         hit,
     };
-    Ok(Searched {
+    Ok(SearchResults {
         hits: found.hits.into_iter().map(scored).collect(),
         total: found.total,
         mode: SearchMode::Lexical,
@@ -123,19 +141,20 @@ async fn by_words(
     })
 }
 
+/// Words are looked for only in the mode that fuses. The total is that of the fused notes, so that it is bounded.
 async fn by_meaning(
     store: &WorkspaceStore,
     embedder: &Embedder,
     query: SearchQuery,
     numbers: Vec<f32>,
     mode: SearchMode,
-) -> Result<Searched, SearchError> {
+) -> Result<SearchResults, SearchError> {
     let mut hits = BTreeMap::new();
     let mut lexical = vec![];
     if mode == SearchMode::Hybrid {
         for hit in best_by_words(store, &query).await? {
             let (note_id, score) = (hit.note.note_id, hit.score);
-            lexical.push(Scored { note_id, score });
+            lexical.push(ScoredNote { note_id, score });
             hits.insert(note_id, hit);
         }
     }
@@ -152,7 +171,7 @@ async fn by_meaning(
     if query.sort == SearchSort::Updated {
         fused.sort_by(later_first);
     }
-    Ok(Searched {
+    Ok(SearchResults {
         total: fused.len() as u64,
         hits: paged(&fused, query.page, hits),
         mode,
@@ -160,6 +179,7 @@ async fn by_meaning(
     })
 }
 
+/// Always by relevance and from the first page on, because what is fused must not depend on the page.
 async fn best_by_words(
     store: &WorkspaceStore,
     query: &SearchQuery,
@@ -182,9 +202,9 @@ async fn meant(
     query: &SearchQuery,
     nearest: Vec<Nearest>,
     hits: &mut BTreeMap<NoteId, Hit>,
-) -> Result<Vec<Scored>, WorkspaceError> {
+) -> Result<Vec<ScoredNote>, WorkspaceError> {
     let near: Vec<Nearest> = nearest.into_iter().filter(|it| it.cosine > 0.0).collect();
-    let mut semantic: Vec<Scored> = vec![];
+    let mut semantic: Vec<ScoredNote> = vec![];
     for some in near.chunks(CANDIDATES) {
         let ids = some.iter().map(|it| it.note_id);
         let new = ids.filter(|id| !hits.contains_key(id)).collect();
@@ -198,7 +218,7 @@ async fn meant(
             }
         }
         let known = some.iter().filter(|it| hits.contains_key(&it.note_id));
-        semantic.extend(known.map(|it| Scored {
+        semantic.extend(known.map(|it| ScoredNote {
             note_id: it.note_id,
             score: f64::from(it.cosine),
         }));
@@ -210,18 +230,20 @@ async fn meant(
     Ok(semantic)
 }
 
-fn standings(hits: &BTreeMap<NoteId, Hit>) -> BTreeMap<NoteId, Standing> {
-    let standing = |hit: &Hit| Standing {
+/// What the fusion needs of each note, from the hits themselves.
+fn standings(hits: &BTreeMap<NoteId, Hit>) -> BTreeMap<NoteId, NoteStanding> {
+    let standing = |hit: &Hit| NoteStanding {
         updated_at: hit.note.updated_at,
         backlink_count: hit.backlink_count,
     };
     hits.iter().map(|(id, hit)| (*id, standing(hit))).collect()
 }
 
-fn paged(fused: &[Fused], page: Page, mut hits: BTreeMap<NoteId, Hit>) -> Vec<ScoredHit> {
+/// Sorting comes before paging, so that pages neither overlap nor leave gaps.
+fn paged(fused: &[FusedNote], page: Page, mut hits: BTreeMap<NoteId, Hit>) -> Vec<ScoredHit> {
     let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
     let shown = fused.iter().skip(offset).take(page.limit as usize);
-    let scored = |fused: &Fused| {
+    let scored = |fused: &FusedNote| {
         Some(ScoredHit {
             hit: hits.remove(&fused.note_id)?,
             score_lexical: fused.score_lexical,

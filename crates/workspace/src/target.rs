@@ -1,4 +1,7 @@
 //! From the provider that an action or the configuration chooses to the target that is asked.
+//!
+//! A key goes out only to a place that everybody knows for the provider, or that whoever runs the server has listed.
+//! This is the last check before a target can be asked, whoever chose it.
 
 use std::path::PathBuf;
 

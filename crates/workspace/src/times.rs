@@ -1,4 +1,6 @@
 //! Times as the wire has them: RFC 3339 in UTC, with milliseconds.
+//!
+//! They are written and read here alone, so that all answers have the same form.
 
 use bonded_kernel::Millis;
 use bonded_workspace_rules::title_from_clock;

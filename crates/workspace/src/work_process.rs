@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::{Hash, RunId};
-use bonded_tools::BoxFuture;
 use bonded_workspace_rules::{Code, RunEnd, RunMove, RunStatus, WorkAction};
+use futures_util::future::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -21,7 +21,9 @@ use tokio_util::sync::CancellationToken;
 use super::config::HostSurroundings;
 use super::firing::{Firing, Performed, Performs};
 
+/// What is read of each of its outputs, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
+/// How much of what it said on standard error is kept with the run.
 const MESSAGE_CHARS_MAX: usize = 4000;
 /// How long a process may take to end after it was told to.
 const END_AFTER: Duration = Duration::from_secs(30);
@@ -33,27 +35,30 @@ const WAITS: i32 = 6;
 const FAILED: i32 = 3;
 /// The exit code where the arguments or a configuration are refused.
 const REFUSED: i32 = 4;
+/// Digits of the hash that name the plan.
 const PLAN_ID_DIGITS: usize = 12;
 
 /// Works plans off with this program.
 #[derive(Clone, Debug)]
 pub struct WorkProcess {
+    /// The file of this very program.
     pub program: PathBuf,
     /// The log of runs.
     pub store_file: PathBuf,
     /// Beside those of this process.
     pub variables: Vec<(String, String)>,
+    /// Which places the rules may use.
     pub surroundings: Arc<HostSurroundings>,
 }
 
 /// What a process left behind.
-struct Left {
+struct ProcessOutput {
     code: Option<i32>,
     output: String,
     message: String,
 }
 
-impl Left {
+impl ProcessOutput {
     /// Whether another process works on the tree.
     fn is_busy(&self) -> bool {
         self.code == Some(FAILED) && self.message.contains("error[tree-busy]")
@@ -72,6 +77,8 @@ fn plan_id(run: &RunId) -> String {
 }
 
 impl WorkProcess {
+    /// The places are judged again now, and given without links. Nothing of a rule becomes an option: every text stands
+    /// behind its own flag, but for the plan, which is an absolute path.
     fn command(&self, firing: &Firing, action: &WorkAction) -> Result<Command, String> {
         let workspace = &firing.rule.draft.workspace_id;
         let find = |field: &str, path: &str| {
@@ -101,6 +108,8 @@ impl WorkProcess {
 }
 
 impl Performs<WorkAction> for WorkProcess {
+    /// The tree may still be held by a process that a dead server left behind; only a run that is taken up waits for
+    /// that, again and again, until it is let go of or cancelled.
     fn run<'a>(
         &'a self,
         firing: &'a Firing,
@@ -120,7 +129,7 @@ impl Performs<WorkAction> for WorkProcess {
                     Err(error) => Err(error),
                 };
                 // The server before this one is dead, and the process that it began may still be on the tree.
-                let is_busy = left.as_ref().is_ok_and(Left::is_busy);
+                let is_busy = left.as_ref().is_ok_and(ProcessOutput::is_busy);
                 if !is_busy || !is_taken_up || cancel.is_cancelled() {
                     break left;
                 }
@@ -136,10 +145,11 @@ impl Performs<WorkAction> for WorkProcess {
     }
 }
 
-async fn wait(mut child: Child, cancel: &CancellationToken) -> std::io::Result<Left> {
+/// Told to end, it has some time to do so in good order; after that it is killed.
+async fn wait(mut child: Child, cancel: &CancellationToken) -> std::io::Result<ProcessOutput> {
     let (output, message) = (child.stdout.take(), child.stderr.take());
     let read = async { tokio::join!(read(output), read(message)) };
-    let told = async {
+    let cancelled = async {
         cancel.cancelled().await;
         let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         // It may have ended by itself meanwhile.
@@ -148,13 +158,13 @@ async fn wait(mut child: Child, cancel: &CancellationToken) -> std::io::Result<L
     };
     let (output, message) = tokio::select! {
         read = read => read,
-        () = told => {
+        () = cancelled => {
             child.start_kill()?;
             (String::new(), "it did not end when it was told to".into())
         }
     };
     let code = child.wait().await?.code();
-    Ok(Left {
+    Ok(ProcessOutput {
         code,
         output,
         message,
@@ -178,7 +188,8 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-fn performed(left: &Left, is_cancelled: bool) -> Performed {
+/// By the exit code; the output is kept with the run where it is JSON.
+fn performed(left: &ProcessOutput, is_cancelled: bool) -> Performed {
     let results: Value = serde_json::from_str(&left.output).unwrap_or(Value::Null);
     let message: String = left.message.chars().take(MESSAGE_CHARS_MAX).collect();
     let end = |code: Option<Code>| RunEnd {

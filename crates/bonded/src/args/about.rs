@@ -1,4 +1,6 @@
 //! The program itself: what it finds here, what it can, what its errors mean.
+//!
+//! None of these needs a store or a model: they are what a person starts on a machine where nothing is set up yet.
 
 use std::path::PathBuf;
 

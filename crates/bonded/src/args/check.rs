@@ -1,4 +1,8 @@
 //! Whether what is recorded holds.
+//!
+//! A verification never writes to the store. What is compared with may be named here too: a head, a file of heads,
+//! a ledger, a directory of snapshots, a key, a tree. What is named comes from outside the store, and is therefore
+//! worth more than what lies beside it.
 
 use std::path::PathBuf;
 

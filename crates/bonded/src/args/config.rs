@@ -1,4 +1,6 @@
 //! The configuration, and the logins that it needs.
+//!
+//! They look at a place, a directory or an agent file, as a run there would: the same layers in the same order.
 
 use std::path::PathBuf;
 

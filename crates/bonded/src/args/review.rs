@@ -1,4 +1,7 @@
 //! What a person says of a call that waits.
+//!
+//! A verdict is for one call and not for a run. At a terminal the person sees the call and is asked; elsewhere its
+//! digest must be given, which only somebody has who was shown that very call.
 
 use clap::Args;
 
@@ -56,6 +59,7 @@ pub(crate) struct VerdictArgs {
     pub(crate) json: bool,
 }
 
+/// Checked here, so that a slip is a mistake in the arguments, and not a call that differs.
 fn digest(text: &str) -> Result<String, String> {
     let is_hex = text.bytes().all(|b| b.is_ascii_hexdigit());
     match is_hex && (8..=64).contains(&text.len()) {

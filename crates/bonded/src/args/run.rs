@@ -1,4 +1,7 @@
 //! `bonded run`.
+//!
+//! One goal, or with `--each` the lines of a file. Options of agents come with the shared arguments; what stands
+//! here is about this command alone: whose id, what is printed, and in which form.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,7 @@
 //! `bonded serve` and `bonded mcp`.
+//!
+//! Both offer the same agents, one over HTTP to whoever has a token, the other over stdio to whoever started it.
+//! What they share is a struct of its own, so that an agent which can be served by one can be served by the other.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,7 @@
 //! What several commands take.
+//!
+//! A struct here is flattened into several commands. A flag that is added is therefore a flag of all of them, and
+//! must mean the same there; a default must be good for each.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,7 @@
 //! What is done with runs that the store has.
+//!
+//! A run is named by its id or the beginning of it; which one is meant is found out by `settings::find`. Everything
+//! else that such a run needs, its model, directory, limits and policy, is in its log and cannot be given again.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,7 @@
 //! `bonded work`.
+//!
+//! The words of the command line are kept in the record of the plan and read again with `--resume`: a flag that
+//! changes its meaning changes plans that were begun before.
 
 use std::path::PathBuf;
 

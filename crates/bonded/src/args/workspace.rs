@@ -1,4 +1,7 @@
 //! The command line of workspaces.
+//!
+//! These commands work on the files of a data directory and ask no server. Whoever can write those files is the
+//! keeper: there is no token here. A server on the same directory may run meanwhile; the store keeps both apart.
 
 use std::path::PathBuf;
 

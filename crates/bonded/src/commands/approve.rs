@@ -1,4 +1,9 @@
 //! `bonded approve`: a person lets a call be executed that waits.
+//!
+//! The promise is that nobody approves what nobody saw. So the call is shown first, whole or cut; a cut one is not
+//! approved by a yes; a digest that was given must be that of the call which waits at this moment; and the verdict
+//! is recorded for that call alone, under a condition that fails if the run has gone on. After the verdict the run
+//! goes on here, unless it belongs to a plan, or the person says otherwise.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,8 +24,10 @@ use bonded_host::shapes::waiting::{self, Extent};
 
 /// How often a run is claimed whose driver is just letting go of it.
 const CLAIM_TRIES: u32 = 20;
+/// Between two tries, in milliseconds: two seconds in all.
 const CLAIM_PAUSE_MS: u64 = 100;
 
+/// The same as a denial but for the verdict; the care that only an approval needs is taken in `judge`.
 pub(crate) async fn approve(
     args: &ApproveArgs,
     store: Option<&Path>,
@@ -29,6 +36,8 @@ pub(crate) async fn approve(
 }
 
 /// Shows the call that waits, records the verdict and goes on with the run.
+/// A denial is not asked about: it can do no harm. What waits may be a call of an agent that the run has called, so
+/// that the run which is gone on with is the root.
 pub(super) async fn judge(
     args: &VerdictArgs,
     verdict: Verdict,
@@ -119,6 +128,8 @@ fn other_call(run: &Run, waits: &PendingReview) -> CliError {
 }
 
 /// The process that asked may be about to let go of the run.
+/// The process that asked may be letting go just now: a run that is held is claimed again for a while. Progress is
+/// shown only at the first try, or each of them would begin with the same line.
 async fn go_on(
     args: &VerdictArgs,
     host: &mut Host,
@@ -149,6 +160,7 @@ async fn go_on(
     }
 }
 
+/// Says why: another call waits, the run has ended, or nothing was asked.
 fn nothing_waits(run: &Run, other: Option<&PendingReview>) -> CliError {
     let id = text::short_id(run.id());
     let message = match (other, run.termination()) {
@@ -166,6 +178,7 @@ fn nothing_waits(run: &Run, other: Option<&PendingReview>) -> CliError {
 }
 
 /// Who is at the keyboard, as far as the system says.
+/// It is written to the log as the system's word, and proves nothing.
 fn person() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"]
         .iter()

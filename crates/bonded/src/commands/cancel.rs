@@ -1,4 +1,8 @@
 //! `bonded cancel`: ends a run from another process.
+//!
+//! The end is written to the log, whoever drives the run: its driver finds it there and lets go. Agents that it
+//! called and that wait for a person end with it. One that ended before stays as it is: a cancellation never
+//! changes how something ended, and is no error then.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,6 +14,7 @@ use crate::args::CancelArgs;
 use crate::error::CliError;
 use crate::{output, settings};
 
+/// What the run had come to in the meantime is read back, and that is what is printed.
 pub(crate) async fn cancel(args: &CancelArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
     let id = settings::find_run(&*store, &args.run).await?;

@@ -1,4 +1,6 @@
 //! `bonded completions`: for the shells that people use.
+//!
+//! The script is made from the same description of the command line that reads it, so that the two cannot differ.
 
 use std::process::ExitCode;
 

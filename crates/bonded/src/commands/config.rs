@@ -1,4 +1,7 @@
 //! `bonded config`: what the configuration says, and what is wrong with it.
+//!
+//! Nothing is started and nobody is asked. `show` says what counts and which file says it; `check` says what is
+//! wrong with it, all at once, and takes every file for trusted: a mistake is one, whoever trusts the file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,13 +9,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::agent::{Agent, Finding, Inspection, Workplace};
-use bonded_host::config::{Config, ConfigDirs};
+use bonded_host::config::{Config, ConfigDirs, Explained};
 use bonded_host::trust::Trust;
 use bonded_host::with_causes;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::args::{ConfigArgs, ConfigCommand, ConfigPlaceArgs};
 use crate::error::{CliError, Code};
+use crate::trust::LayerAnswer;
 use crate::{agents, output, settings, trust};
 
 pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, CliError> {
@@ -22,6 +27,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, CliError> {
     }
 }
 
+/// The place as a run would have it: the person may be asked whether what is found is trusted.
 pub(super) fn place(args: &ConfigPlaceArgs) -> Result<(Workplace, ConfigDirs), CliError> {
     let dir = settings::working_directory(args.dir.as_deref())?;
     let workplace = agents::workplace(&args.agent, Path::new(&dir))?;
@@ -37,6 +43,7 @@ fn looked_at(args: &ConfigPlaceArgs) -> Result<(Workplace, ConfigDirs), CliError
     Ok((workplace, places))
 }
 
+/// The directory of an agent file, whose configuration is a layer too; `.` where the file is named without one.
 fn agent_dir(args: &ConfigPlaceArgs) -> Option<&Path> {
     let dir = args.agent_file.as_deref().and_then(Path::parent)?;
     Some(match dir == Path::new("") {
@@ -45,19 +52,51 @@ fn agent_dir(args: &ConfigPlaceArgs) -> Option<&Path> {
     })
 }
 
+/// The layers and what came of them, for programs.
+#[derive(Serialize)]
+struct ConfigAnswer<'a> {
+    layers: Vec<LayerAnswer<'a>>,
+    values: Vec<ValueAnswer<'a>>,
+}
+
+#[derive(Serialize)]
+struct ValueAnswer<'a> {
+    key: String,
+    value: &'a Value,
+    file: &'a Path,
+    variables: &'a [String],
+}
+
+impl<'a> From<&'a Explained> for ValueAnswer<'a> {
+    fn from(it: &'a Explained) -> Self {
+        Self {
+            key: it.key_path.to_string(),
+            value: &it.value,
+            file: &it.file,
+            variables: &it.variables,
+        }
+    }
+}
+
+/// Whether the configuration is good, for programs.
+#[derive(Serialize)]
+struct CheckAnswer<'a> {
+    ok: bool,
+    problems: &'a [String],
+    warnings: &'a [String],
+}
+
+/// As JSON the same, with the variables that a value was made of.
 fn show(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
     let (workplace, places) = looked_at(args)?;
     let config = Config::load(&places, workplace.environment, &workplace.trust)?;
     let explained = config.explain();
     let layers = config.layers();
     if args.json {
-        let values = explained.iter().map(|it| {
-            json!({ "key": it.key_path.to_string(), "value": it.value, "file": it.file, "variables": it.variables })
+        output::object(&ConfigAnswer {
+            layers: layers.iter().map(LayerAnswer::from).collect(),
+            values: explained.iter().map(ValueAnswer::from).collect(),
         });
-        let layers = layers.iter().map(trust::layer_value);
-        let object =
-            json!({ "layers": layers.collect::<Vec<_>>(), "values": values.collect::<Vec<_>>() });
-        output::stdout(&object.to_string());
         return Ok(ExitCode::SUCCESS);
     }
     for layer in &layers {
@@ -85,6 +124,7 @@ fn show(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// With `--json` the problems are on stdout already, and the exit code alone says that there are some.
 fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
     let (mut workplace, places) = looked_at(args)?;
     // What is wrong with a file is wrong whoever trusts it; nothing of it is started here.
@@ -94,9 +134,11 @@ fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
         None => in_configuration(&places, &workplace),
     };
     if args.json {
-        let object =
-            json!({ "ok": problems.is_empty(), "problems": problems, "warnings": warnings });
-        output::stdout(&object.to_string());
+        output::object(&CheckAnswer {
+            ok: problems.is_empty(),
+            problems: &problems,
+            warnings: &warnings,
+        });
     } else {
         warnings
             .iter()
@@ -113,6 +155,7 @@ fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
     }
 }
 
+/// Warnings leave the configuration good.
 struct Findings {
     problems: Vec<String>,
     warnings: Vec<String>,

@@ -1,4 +1,8 @@
 //! `bonded demo`: the main job on a fresh machine, with no key and no network.
+//!
+//! Everything in it is real but the model: the tools, the store, the kill and the resume are what any run has, and
+//! the program starts itself as a person would. It works in a scratch directory with a store of its own, and leaves
+//! nothing behind unless it is asked to.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -16,11 +20,13 @@ use crate::output;
 
 const GOAL: &str =
     "The test in this directory fails. Find the bug, fix it, and show that the test passes.";
+/// The id of its run: the store is its own, so that it is free.
 const RUN: &str = "demo";
 
 /// The turn in which the process is killed, while the model is being asked.
 const KILLED_IN_TURN: u32 = 4;
 
+/// The scratch directory goes with the process, unless it is to be kept.
 pub(crate) async fn demo(args: &DemoArgs) -> Result<ExitCode, CliError> {
     let scratch = tempfile::Builder::new()
         .prefix("bonded-demo-")
@@ -39,6 +45,7 @@ pub(crate) async fn demo(args: &DemoArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What goes wrong around the demo is not the person's mistake.
 fn failed(what: &str, error: &dyn std::error::Error) -> CliError {
     CliError::new(
         Code::Internal,
@@ -46,6 +53,7 @@ fn failed(what: &str, error: &dyn std::error::Error) -> CliError {
     )
 }
 
+/// Where it plays, and how long a person has to read between two acts.
 struct Demo {
     dir: PathBuf,
     pause: Duration,
@@ -97,6 +105,8 @@ impl Demo {
         Ok(())
     }
 
+    /// The kill comes when the log says that the model is asked in the turn; the reply is then lost, and asked for
+    /// again.
     async fn play(&self) -> Result<(), CliError> {
         say(
             "A scratch repository has a failing test. A scripted model will fix it through real tools;",
@@ -154,6 +164,7 @@ impl Demo {
         self.show_proof()
     }
 
+    /// Test, diff, chain and replay: what a person would do to believe it.
     fn show_proof(&self) -> Result<(), CliError> {
         self.act("$ sh test.sh");
         self.show_command("sh", &["test.sh"])?;
@@ -190,6 +201,7 @@ impl Demo {
         say(&format!("\n{line}"));
     }
 
+    /// Variables of the person that name a model would make another run of it.
     fn command(&self, arguments: &[&str]) -> Result<Command, CliError> {
         let this =
             std::env::current_exe().map_err(|error| failed("find its own program", &error))?;
@@ -210,6 +222,7 @@ impl Demo {
         child.map_err(|error| failed("start a run", &error))
     }
 
+    /// A command that does not succeed ends the demo: what it shows must be true.
     fn bonded(&self, arguments: &[&str]) -> Result<(), CliError> {
         let status = self.command(arguments)?.status();
         let status = status.map_err(|error| failed("start a command", &error))?;
@@ -224,6 +237,7 @@ impl Demo {
         }
     }
 
+    /// How the command ends does not matter: the first test is meant to fail.
     fn show_command(&self, program: &str, arguments: &[&str]) -> Result<(), CliError> {
         let status = Command::new(program)
             .args(arguments)
@@ -260,6 +274,7 @@ impl Demo {
     }
 }
 
+/// The store and the run come into being while it looks: that they are not there yet is no fault.
 async fn reached(store: &Path, run: &RunId, turn: u32) -> Result<bool, CliError> {
     let store = match SqliteStore::open_existing(store) {
         Ok(store) => store,

@@ -1,4 +1,6 @@
 //! `bonded deny`: a person refuses a call that waits.
+//!
+//! It goes the same way as an approval. The reason is recorded, and the model reads it in place of an output.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,8 @@
 //! `bonded doctor`: what is here, what is missing, and how to get it.
+//!
+//! It never changes anything: no store, no directory and no configuration is made, and no secret is shown. Each
+//! check stands alone, so that one which fails hides no other. What is missing is no error, since most of it need
+//! not be there; the exit code speaks of what is broken only.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -6,13 +10,14 @@ use std::sync::Arc;
 
 use bonded_host::agent::{Keyring, WINDOW_TOKENS};
 use bonded_host::config::Config;
-use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, attempt, shortfalls};
+use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, shortfalls};
+use bonded_host::sandbox_trial::attempt;
 use bonded_host::{KNOWN_PROVIDERS, KnownProvider, windows};
 use bonded_kernel::{Target, WindowSource};
 use bonded_state::{ListFilter, SqliteStore, Store as _};
 use bonded_transport::{Credentials, Providers, Transport as _, models, probe};
 use bonded_work::tree::{Isolation, Isolations};
-use bonded_work::{Unfinished, Workshop, unfinished};
+use bonded_work::{UnfinishedPublish, Workshop, unfinished_publishes};
 use bonded_workspace::ProviderHealth;
 
 use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
@@ -24,6 +29,7 @@ use bonded_host::shapes::text::grouped;
 use bonded_serve::workspace::data_dir::DataDir;
 
 /// One line of the report.
+/// What is there; what is not, and how to get it; what is broken.
 enum Finding {
     Good(String),
     Missing(String, String),
@@ -31,6 +37,7 @@ enum Finding {
     Bad(CliError),
 }
 
+/// The exit code is that of the last thing that is broken.
 pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     output::stdout(&format!("bonded {}", env!("CARGO_PKG_VERSION")));
     let mut worst = ExitCode::SUCCESS;
@@ -65,6 +72,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
     Ok(worst)
 }
 
+/// Opened to read, so that a store on a disk that cannot be written is looked at too.
 async fn check_store(argument: Option<&Path>) -> Finding {
     let path = match settings::store_path(argument) {
         Ok(path) => path,
@@ -84,6 +92,7 @@ async fn check_store(argument: Option<&Path>) -> Finding {
     }
 }
 
+/// A provider that needs a key is not asked, for that would send it; one without is on this machine, and is.
 async fn check_models() -> Vec<Finding> {
     let mut findings = vec![match variable("BONDED_MODEL") {
         None => Finding::Missing(
@@ -98,7 +107,7 @@ async fn check_models() -> Vec<Finding> {
     }];
     findings.push(Finding::Good(format!(
         "prices and windows of {} models are listed as of {} ({}); `pricing` and `contextWindow` count more",
-        models::Listed::rows().count(),
+        models::ModelRow::rows().count(),
         models::listed_on(),
         models::listed_by()
     )));
@@ -129,6 +138,7 @@ async fn check_models() -> Vec<Finding> {
 }
 
 /// How much the models take in that are named here, and who says so. A server that could say is asked.
+/// All at once, because a server that does not answer is waited for.
 async fn check_windows() -> Vec<Finding> {
     let (named, workplace) = match settings::models_named() {
         Ok(named) => named,
@@ -156,6 +166,7 @@ async fn check_windows() -> Vec<Finding> {
     findings
 }
 
+/// Without a window a run may send more than the model takes, and learn it from a refusal.
 fn window_line(target: &Target) -> Finding {
     let name = format!("{}/{}", target.provider, target.model);
     let (Some(window), Some(source)) = (target.window, target.window_source) else {
@@ -180,6 +191,7 @@ fn window_line(target: &Target) -> Finding {
 }
 
 /// The layers that hold here, and what does not count of those that were found.
+/// Nothing that is found is asked about or refused here.
 fn check_layers() -> Vec<Finding> {
     let mut findings = vec![match agents::trust_record().map(|it| (it.list(), it)) {
         None => Finding::Missing(
@@ -218,6 +230,7 @@ fn models_text(models: &[String]) -> String {
 
 /// What holds for commands here: at each level one is started and looked at. For each part that the machine lacks, how to
 /// get it.
+/// What the machine claims to have is not believed: a command is started and tries what should be refused.
 async fn check_sandbox() -> Vec<Finding> {
     let mut findings = vec![Finding::Good(
         "file tools stay inside the working directory".into(),
@@ -238,6 +251,7 @@ async fn check_sandbox() -> Vec<Finding> {
     findings
 }
 
+/// Trusts the attempt alone: a level at which something was possible is reported with what it was.
 async fn try_level(level: SandboxLevel, launcher: &Launcher) -> Finding {
     let note = match level == SandboxLevel::default() {
         true => " (the default)",
@@ -278,9 +292,9 @@ fn limits_text(limits: &ProcessLimits) -> String {
     )
 }
 
-/// Which copies of trees can be made beside the store, tried on the current directory.
-fn half_published(left: Unfinished) -> Finding {
-    let Unfinished { root, plan } = left;
+/// Nothing is mended here: the plan that left it so knows what it was about to do.
+fn half_published(left: UnfinishedPublish) -> Finding {
+    let UnfinishedPublish { root, plan } = left;
     let message = format!(
         "{}: an item was being published and has not been heard of since: the tree may be between two states",
         root.display()
@@ -289,6 +303,8 @@ fn half_published(left: Unfinished) -> Finding {
     Finding::Bad(CliError::new(Code::TreeFailed, message).hint(hint))
 }
 
+/// Which copies of trees can be made beside the store, tried on the current directory. A tree that was left half
+/// published comes first: it may be in a state that nobody wants.
 fn check_work(argument: Option<&Path>) -> Vec<Finding> {
     let program = match std::env::current_exe() {
         Ok(program) => program,
@@ -300,7 +316,7 @@ fn check_work(argument: Option<&Path>) -> Vec<Finding> {
     let beside = settings::store_path(argument).map(|store| Workshop::beside(&store));
     let left = beside
         .iter()
-        .flat_map(|workshop| unfinished(workshop).unwrap_or_default());
+        .flat_map(|workshop| unfinished_publishes(workshop).unwrap_or_default());
     let mut findings: Vec<Finding> = left.map(half_published).collect();
     // A look at the machine makes no directory that was not there.
     let beside = beside.ok().map(|workshop| workshop.dir().to_owned());
@@ -321,6 +337,7 @@ fn check_work(argument: Option<&Path>) -> Vec<Finding> {
 }
 
 /// The directory of a workspace, and the provider of its agent.
+/// Only where `--data` names one; the provider is asked once, as a server would.
 async fn check_workspace(data: &Path) -> Vec<Finding> {
     let (dir, provider) = match opened(data) {
         Ok(opened) => opened,
@@ -351,6 +368,7 @@ fn opened(data: &Path) -> Result<(DataDir, Arc<ProviderHealth>), CliError> {
 }
 
 /// Names what is called a secret and cannot be hidden, and never shows it.
+/// A secret that is a common word cannot be masked: every text with that word in it would be.
 fn check_secrets() -> Vec<Finding> {
     let looked = config::place(&ConfigPlaceArgs::default());
     let (workplace, places) = match looked {

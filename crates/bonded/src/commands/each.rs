@@ -1,4 +1,9 @@
 //! `bonded run --each`: many goals in one process.
+//!
+//! Ids follow from the file, so that the same file given again goes on where it was left: a goal whose run has
+//! ended gives its result again, one that was interrupted is resumed. Each goal gives exactly one line of JSON on
+//! stdout, in the order in which they end; goals that the agent does not take come first, and stop no other. The
+//! whole file is read and checked before the first run begins.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,6 +27,8 @@ use crate::settings::RunSetup;
 use crate::{agents, goal, output, settings, signals};
 use bonded_host::keeping::{Following, Keeper};
 
+/// The exit code is success only if every goal succeeded. What is left after an interruption is an error of its
+/// own, so that a script knows that giving the file again is enough.
 pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let file = args.each.as_deref().unwrap_or(Path::new(""));
     let goals = goal::read_lines(file)?;
@@ -63,17 +70,22 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
 }
 
 /// The goals of a file, and the runs of them that are kept.
+/// It borrows the setup: all goals share one agent, one model and one set of limits.
 struct GoalBatch<'a> {
     prepared: &'a RunSetup,
     store: &'a dyn Store,
     keeper: Keeper,
+    /// What each run is asked.
     goals: BTreeMap<RunId, String>,
     /// As the file has them.
     order: Vec<RunId>,
+    /// Those that are kept outside the store, from their beginning to their end. Everything here happens on one
+    /// thread, and no borrow lasts over an await.
     followed: RefCell<BTreeMap<RunId, Following>>,
 }
 
 impl<'a> GoalBatch<'a> {
+    /// Makes sure that the ledger and the snapshots can be written before anything is begun.
     fn new(
         prepared: &'a RunSetup,
         store: &'a Arc<dyn Store>,
@@ -92,6 +104,7 @@ impl<'a> GoalBatch<'a> {
     }
 
     /// Reports the goals that the agent does not take; gives the others.
+    /// A run whose log was cut since it was kept is refused as well: to go on with it would hide that.
     async fn report_unfit(&self) -> Vec<RunId> {
         let mut fitting = vec![];
         for id in &self.order {
@@ -110,6 +123,7 @@ impl<'a> GoalBatch<'a> {
         self.goals.get(id).map_or("", String::as_str)
     }
 
+    /// Called when there is a place for the run, not before: until then nothing of it is open.
     fn begin(&self, id: RunId) -> Many {
         // What it is kept in was opened when the batch was made.
         if let Ok(following) = self.keeper.follow(&id, self.prepared.kept()) {
@@ -120,6 +134,8 @@ impl<'a> GoalBatch<'a> {
     }
 
     /// Prints one line; says whether the run succeeded.
+    /// What is kept outside is written to its end before the line is printed: who reads the line may read those
+    /// files.
     async fn end(&self, id: &RunId, result: Result<Run, HostError>) -> bool {
         let following = self.followed.borrow_mut().remove(id);
         if let Some(following) = following {

@@ -1,4 +1,7 @@
 //! `bonded explain`: the page of an error code.
+//!
+//! The pages are built in. An unknown code is answered with all that there are, since what was typed came from a
+//! message of this program or another version of it.
 
 use std::process::ExitCode;
 

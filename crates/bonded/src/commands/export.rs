@@ -1,4 +1,8 @@
 //! `bonded export`: the notes of a workspace as Markdown files.
+//!
+//! One file for each note that is not deleted, with its fields at the head, so that an import gives the same notes
+//! back. It needs no server and takes no lock: notes that change meanwhile are written as they are when their turn
+//! comes. The directory must be new or empty, and nothing in it is ever overwritten.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,6 +21,8 @@ use bonded_workspace::front_matter;
 /// How many notes are listed at a time; their texts are read one by one.
 const PAGE_NOTES: u64 = 500;
 
+/// Notes are listed by when they were made, so that one which is written to meanwhile does not move to another
+/// page.
 pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
     let book = Notebook::open(&args.place).await?;
     empty_dir(&args.dir)?;
@@ -79,6 +85,11 @@ fn empty_dir(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
+/// A path that is not there, or is taken, is the person's to choose; everything else is the disk's.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the system has many kinds of errors, and may get more"
+)]
 fn fault(path: &Path, error: &std::io::Error) -> CliError {
     use std::io::ErrorKind;
     let code = match error.kind() {

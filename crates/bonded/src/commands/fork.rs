@@ -1,4 +1,8 @@
 //! `bonded fork`: a new run that has the first turns of another.
+//!
+//! The origin stays as it is. The new run has the origin's log up to the turn and its own from there; it is not
+//! driven here, so that a person can look at it first. Only the model and the number of turns may differ: whatever
+//! else was decided for the origin, its policy and its limits, holds on.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,6 +16,7 @@ use crate::error::{CliError, Code};
 use crate::{output, settings};
 use bonded_host::shapes::text;
 
+/// A run of a plan, or of an agent that such a run has called, is refused.
 pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_existing_store(store)?;
     let from = settings::find_run(&*store, &args.run).await?;
@@ -46,6 +51,7 @@ fn of_plan(run: &RunId, plan: &str) -> CliError {
     ))
 }
 
+/// The price that a person gave holds for the new model too; a price from the list is looked up anew.
 fn changed(args: &ForkArgs, mut config: RunConfig) -> Result<RunConfig, CliError> {
     if let Some(model) = &args.model {
         let first = config.targets.first();

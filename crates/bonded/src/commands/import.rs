@@ -1,5 +1,10 @@
 //! `bonded import`: Markdown files into a workspace, those of an export as they were, and those of others with their
 //! fields as part of the text.
+//!
+//! Files are read ahead on another thread and taken in by batches, each with one transaction. Taking the same
+//! directory in again changes only what differs, because each file leads to the same note: by the id that it names,
+//! else by where it lies. A file that cannot be a note stops no other, unless all or nothing is wanted; then
+//! everything is read once before the first is taken in.
 
 mod reading;
 mod summary;
@@ -20,6 +25,7 @@ use reading::{Ahead, Vault, VaultReader};
 use summary::Summary;
 use taking::Taking;
 
+/// The exit code is 1 where a file that should be a note is none: what was taken in stays.
 pub(crate) async fn import(args: &ImportArgs) -> Result<ExitCode, CliError> {
     let book = Notebook::open(&args.place).await?;
     let workspace = book.workspace.workspace_id;
@@ -47,6 +53,8 @@ pub(crate) async fn import(args: &ImportArgs) -> Result<ExitCode, CliError> {
 }
 
 /// Reads everything before the first file is taken in.
+/// Costs a second reading: the files may be far more than memory holds. What changes between the two is met by the
+/// second.
 fn check_all(vault: &Vault, paths: &[PathBuf]) -> Result<(), CliError> {
     let broken: Vec<String> = paths
         .iter()
@@ -76,6 +84,7 @@ fn stem(path: &Path) -> Option<String> {
 }
 
 /// When a note was made and last written to, as its file says.
+/// Without a time of change it is that of the making; without either, both are now.
 fn times(file: &NoteFile, now: Millis) -> (Millis, Millis) {
     let created = file.created.unwrap_or(now);
     (created, file.updated.unwrap_or(created))

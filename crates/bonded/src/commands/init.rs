@@ -1,4 +1,7 @@
 //! `bonded init`: the data directory of a workspace server.
+//!
+//! It does what a server does when it opens a directory, and stops there. A directory that is ready stays as it is,
+//! so that it may be run again.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,6 @@
 //! `bonded logout`: forgets the login to a server.
+//!
+//! What is kept here is removed. That there was none is an answer, and no error.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,8 @@
 //! `bonded mcp`: agents as tools of an MCP client that has started this program.
+//!
+//! stdout belongs to the protocol: nothing else may be written there, and all words go to stderr. There is no
+//! token, because whoever started the process is the person already. The client's end is the end of the process,
+//! and cancels the runs under way; a signal lets go of them instead, so that they can be resumed.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,6 +25,8 @@ const STOPPING: Stopping = Stopping {
     exit_code: 1,
 };
 
+/// The order at the end: the conversation is over, the runs are cancelled, then waited for, and the tools that they
+/// use are stopped last.
 pub(crate) async fn mcp(args: &McpArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
     let prepared = ServedAgents::new(&args.served, store, |_| Ok(((), vec![])))?;

@@ -1,9 +1,13 @@
 //! `bonded note`: notes on a terminal, directly on the store.
+//!
+//! For whoever has the files: there is no login, and what is written is written by the system in the notes'
+//! history. Changes are based on the version that was read, so that a server or an agent which writes at the same
+//! time is never overwritten unseen. Answers for programs are on stdout, words about them on stderr.
 
 use std::process::ExitCode;
 
 use bonded_host::regular;
-use bonded_workspace::store::{NoteFilter, NoteSort, Outcome, Page, SearchQuery};
+use bonded_workspace::store::{NoteFilter, NoteSort, Page, SearchQuery, WriteOutcome};
 use bonded_workspace_rules::{Change, NewNote, Note, NoteEdit, NoteWrite};
 
 use crate::args::{
@@ -20,6 +24,7 @@ use bonded_serve::workspace::{ids, shown};
 /// Far more than a note takes; how long one may be is told by whoever keeps it.
 const TEXT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// Deleting is not final: a deleted note can be brought back by its id.
 pub(crate) async fn note(args: &NoteArgs) -> Result<ExitCode, CliError> {
     let notes = Notebook::open(&args.place).await?;
     match &args.command {
@@ -57,6 +62,7 @@ pub(crate) async fn note(args: &NoteArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The last written first. A title is cut for the table and whole in JSON.
 async fn list(notes: &Notebook, args: &NoteListArgs) -> Result<(), CliError> {
     let filter = NoteFilter {
         workspace: notes.workspace.workspace_id,
@@ -104,6 +110,8 @@ async fn list(notes: &Notebook, args: &NoteListArgs) -> Result<(), CliError> {
     Ok(())
 }
 
+/// A version of the past is shown as the history has it; the markdown goes to stdout as it is, without its last
+/// line feeds.
 async fn show(notes: &Notebook, args: &NoteShowArgs) -> Result<(), CliError> {
     let mut note = notes.note(&args.note).await?;
     if let Some(version) = args.at_version {
@@ -127,6 +135,7 @@ async fn show(notes: &Notebook, args: &NoteShowArgs) -> Result<(), CliError> {
     Ok(())
 }
 
+/// The id is on stdout alone, so that a script can go on with it.
 async fn add(notes: &Notebook, args: &NoteAddArgs) -> Result<(), CliError> {
     let new = NewNote {
         note_id: ids::note(),
@@ -139,7 +148,7 @@ async fn add(notes: &Notebook, args: &NoteAddArgs) -> Result<(), CliError> {
         metadata: Default::default(),
     };
     let written = notes.write(Change::CreateNote(new)).await?;
-    if let Outcome::Note(note) = &written.outcome {
+    if let WriteOutcome::Note(note) = &written.outcome {
         report("wrote", note);
         output::stdout(&note.note_id.to_string());
     }
@@ -154,6 +163,8 @@ fn report(what: &str, note: &Note) {
 }
 
 /// A text as the argument says it: itself, stdin, or a file.
+/// `@` and `-` are asked for by the person, so that any path may be named; the bound keeps a device from filling
+/// memory.
 fn read_text(argument: &str) -> Result<String, CliError> {
     let path = match argument {
         "-" => "/dev/stdin",
@@ -166,6 +177,8 @@ fn read_text(argument: &str) -> Result<String, CliError> {
     read.map_err(|error| CliError::new(Code::Usage, format!("cannot read {path}: {error}")))
 }
 
+/// With a base version that the person gives, a note that was changed since then is refused; without one, what was
+/// read a moment before is the base.
 async fn edit(notes: &Notebook, args: &NoteEditArgs) -> Result<(), CliError> {
     let note = notes.note(&args.note).await?;
     let edit = NoteEdit {
@@ -184,7 +197,7 @@ async fn edit(notes: &Notebook, args: &NoteEditArgs) -> Result<(), CliError> {
         edit,
     });
     let written = notes.write(change).await?;
-    if let Outcome::Note(note) = &written.outcome {
+    if let WriteOutcome::Note(note) = &written.outcome {
         report("changed", note);
     }
     Ok(())
@@ -250,6 +263,8 @@ async fn search(notes: &Notebook, args: &NoteSearchArgs) -> Result<(), CliError>
 }
 
 /// A snippet without its marks.
+/// Snippets are made for pages: they have marks around what was found, and the signs of HTML written out. The
+/// ampersand comes last, or what stands written out in a note would be read twice.
 fn plain(snippet: &str) -> String {
     let marks = [
         ("<mark>", ""),

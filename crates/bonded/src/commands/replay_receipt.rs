@@ -1,12 +1,17 @@
 //! `bonded replay --receipt`: a work item worked off again.
+//!
+//! The item is worked off again in a copy of the state that its receipt names, and what comes of it is compared by
+//! hash. From the recording nothing is asked of a model; with `--live` the model is asked again, and a difference
+//! then is no proof of anything. The tree itself is never touched.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use bonded_host::trust::Stance;
-use bonded_work::{Asked, ReplayError, Replayed, Workshop, replay_item};
-use bonded_work_rules::Receipt;
-use serde_json::json;
+use bonded_kernel::Hash;
+use bonded_work::{ReplayComparison, ReplayError, ReplaySource, Workshop, replay_item};
+use bonded_work_rules::{ItemId, Receipt, TreePath};
+use serde::Serialize;
 
 use super::verify_receipt::read_receipt;
 use crate::args::ReplayArgs;
@@ -16,6 +21,7 @@ use crate::{output, settings, signals};
 /// More paths than this are counted, not named.
 const PATHS_SHOWN_MAX: usize = 10;
 
+/// The receipt is checked first: one that is not whole is not worth a run.
 pub(crate) async fn replay(
     args: &ReplayArgs,
     file: &Path,
@@ -26,8 +32,8 @@ pub(crate) async fn replay(
     let workshop = Workshop::beside(&std::path::absolute(&store_file).unwrap_or(store_file));
     let (host, tools) = settings::host(settings::open_existing_store(store)?, Stance::Refuse);
     let asked = match args.live {
-        true => Asked::Model,
-        false => Asked::Recording,
+        true => ReplaySource::Model,
+        false => ReplaySource::Recording,
     };
     let cancel = signals::cancel_on_signal();
     let replayed = Box::pin(replay_item(host, &workshop, &receipt, asked, cancel)).await;
@@ -40,18 +46,28 @@ pub(crate) async fn replay(
     }
 }
 
-fn tell(args: &ReplayArgs, receipt: &Receipt, replayed: &Replayed) {
+/// For programs.
+#[derive(Serialize)]
+struct ReplayedAnswer<'a> {
+    work_item_id: &'a ItemId,
+    equal: bool,
+    expected_hash: Hash,
+    output_hash: Hash,
+    differs: &'a [TreePath],
+    termination: &'static str,
+}
+
+fn tell(args: &ReplayArgs, receipt: &Receipt, replayed: &ReplayComparison) {
     let item = &receipt.outcome.work_item.id;
     if args.json {
-        let result = json!({
-            "work_item_id": item,
-            "equal": replayed.is_equal(),
-            "expected_hash": replayed.expected,
-            "output_hash": replayed.found,
-            "differs": replayed.differs,
-            "termination": replayed.ended,
+        output::object(&ReplayedAnswer {
+            work_item_id: item,
+            equal: replayed.is_equal(),
+            expected_hash: replayed.expected,
+            output_hash: replayed.found,
+            differs: &replayed.differs,
+            termination: replayed.ended,
         });
-        output::stdout(&result.to_string());
     } else if replayed.is_equal() {
         let found = replayed.found;
         output::stdout(&format!(
@@ -60,7 +76,7 @@ fn tell(args: &ReplayArgs, receipt: &Receipt, replayed: &Replayed) {
     }
 }
 
-fn different(receipt: &Receipt, replayed: &Replayed) -> CliError {
+fn different(receipt: &Receipt, replayed: &ReplayComparison) -> CliError {
     let item = &receipt.outcome.work_item.id;
     let message = format!(
         "item {item}: the replay ended in another state ({})",

@@ -1,4 +1,8 @@
 //! `bonded resume`: goes on with what was interrupted.
+//!
+//! Going on means claiming the run, reading its log and driving it from its last durable step. What counted when it
+//! began is in the log: model, directory, limits, policy and the files that were trusted. Of what is found now only
+//! what is trusted counts, and nobody is asked, because agents have worked here already.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -6,7 +10,7 @@ use std::process::ExitCode;
 use bonded_host::shapes::listing;
 use bonded_host::trust::Stance;
 use bonded_host::{Host, Status};
-use bonded_kernel::{Event, Kept, RunId};
+use bonded_kernel::{Event, RunFiles, RunId};
 use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::ResumeArgs;
@@ -16,6 +20,7 @@ use crate::render::progress::{RunWatcher, Sink};
 use crate::{output, settings, signals};
 use bonded_host::keeping::{self, Keeper};
 
+/// With several runs, the exit code says whether all succeeded, and each failure is printed where it happens.
 pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     if args.all && args.trust {
         return Err(trust_for_all());
@@ -74,6 +79,7 @@ fn trust_for_all() -> CliError {
 }
 
 /// Goes on with one run and prints what came of it.
+/// The host is changed: what is being said goes to the watcher of this run.
 pub(crate) async fn one(
     args: &ResumeArgs,
     host: &mut Host,
@@ -98,15 +104,16 @@ pub(crate) async fn one(
 }
 
 /// Where a run is kept: what is said now, else what was said when it began.
-async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<Kept, CliError> {
+async fn kept(args: &ResumeArgs, store: &dyn Store, id: &RunId) -> Result<RunFiles, CliError> {
     let (recorded, dir) = keeping::kept(store, id).await?.unwrap_or_default();
     let arguments = keeping::kept_at(&args.billing_file, &args.sessions_dir, &dir);
-    Ok(Kept {
+    Ok(RunFiles {
         ledger: arguments.ledger.or(recorded.ledger),
         snapshots: arguments.snapshots.or(recorded.snapshots),
     })
 }
 
+/// Runs that wait for a person are not interrupted, and those of plans go on with their plans.
 async fn interrupted(store: &dyn Store) -> Result<Vec<RunId>, CliError> {
     let listed = store.list(ListFilter::default()).await?;
     let mut interrupted = vec![];

@@ -1,10 +1,13 @@
 //! `bonded rule`: rules on a terminal, directly on the store.
+//!
+//! A rule is checked as a server checks it, with all its faults at once, before it is kept. Nothing is run here: a
+//! launch puts the run into the queue of the store, and the server on this directory drives it.
 
 use std::process::ExitCode;
 
 use bonded_host::regular;
 use bonded_kernel::EventId;
-use bonded_workspace::store::{Outcome, Page, RunFilter};
+use bonded_workspace::store::{Page, RunFilter, WriteOutcome};
 use bonded_workspace_rules::{Change, Fault, Fire, RuleDraft, run_of_firing};
 use serde_json::{Value, json};
 
@@ -38,6 +41,7 @@ pub(crate) async fn rule(args: &RuleArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Deleted rules are not among them.
 async fn list(book: &Notebook, json: bool) -> Result<(), CliError> {
     let rules = book
         .store
@@ -79,6 +83,7 @@ async fn list(book: &Notebook, json: bool) -> Result<(), CliError> {
     Ok(())
 }
 
+/// A rule without a workspace is one of the workspace that is meant.
 async fn add(book: &Notebook, file: &std::path::Path) -> Result<(), CliError> {
     let unreadable = |error: std::io::Error| {
         CliError::new(
@@ -108,17 +113,19 @@ async fn add(book: &Notebook, file: &std::path::Path) -> Result<(), CliError> {
         rule_id: ids::rule(),
         draft: Box::new(draft),
     };
-    if let Outcome::Rule(rule) = book.write(change).await?.outcome {
+    if let WriteOutcome::Rule(rule) = book.write(change).await?.outcome {
         output::stdout(&rule.rule.rule_id.to_string());
     }
     Ok(())
 }
 
+/// A rule whose prompt cannot be made would fail each time it fires: it is refused before.
 fn check_prompt(book: &Notebook, draft: &RuleDraft) -> Result<(), CliError> {
     let checked = book.surroundings.check_prompt_of(draft);
     checked.map_err(|error| CliError::new(Code::Refused, format!("{}: {error}", error.code())))
 }
 
+/// All faults at once, each with its place, so that a rule is not corrected one by one.
 fn invalid(faults: &[Fault]) -> CliError {
     let error = CliError::new(Code::Refused, "RULE_INVALID: the rule cannot be kept");
     faults
@@ -126,6 +133,7 @@ fn invalid(faults: &[Fault]) -> CliError {
         .fold(error, |error, fault| error.hint(fault.to_string()))
 }
 
+/// Switching a rule off is always possible; switching it on needs a prompt that can be made.
 async fn switch(book: &Notebook, named: &str, enabled: bool) -> Result<(), CliError> {
     let mut rule = book.rule(named).await?;
     rule.draft.enabled = enabled;
@@ -141,6 +149,8 @@ async fn switch(book: &Notebook, named: &str, enabled: bool) -> Result<(), CliEr
     Ok(())
 }
 
+/// The run's id follows from rule and event: who launches twice with the same event has one run. Without an event
+/// one is drawn. A run that is there already is shown, also if the prompt is not good any more.
 async fn launch(book: &Notebook, named: &str, event: Option<&str>) -> Result<(), CliError> {
     let rule = book.rule(named).await?;
     let event = match event {
@@ -160,13 +170,14 @@ async fn launch(book: &Notebook, named: &str, event: Option<&str>) -> Result<(),
         triggering_event_id: event,
         depth: 1,
     };
-    if let Outcome::Run(run) = book.write(Change::Fire(fire)).await?.outcome {
+    if let WriteOutcome::Run(run) = book.write(Change::Fire(fire)).await?.outcome {
         output::stderr(&format!("the run is {}", run.status.as_str()));
         output::stdout(run.run_id.as_str());
     }
     Ok(())
 }
 
+/// The newest first, within the limit; of all rules where none is named.
 async fn runs(book: &Notebook, rule: Option<&str>, limit: u64, json: bool) -> Result<(), CliError> {
     let rule = match rule {
         Some(named) => Some(book.rule(named).await?.rule_id),

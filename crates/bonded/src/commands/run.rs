@@ -1,4 +1,8 @@
 //! `bonded run`: one goal.
+//!
+//! The order is: read the goal, make out the settings, open the store, check the goal, drive. What is refused once
+//! it is known to be a run is on record; a mistake in what was typed is not, and makes no store. stdout has the
+//! answer alone, or one object with `--json`; progress and reasons are on stderr.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,6 +30,7 @@ use bonded_host::keeping::Keeper;
 const NOT_FINAL: &str =
     "what stands on stdout is not a final answer: it is what the model said last";
 
+/// A tree that was left half published is warned of, and no reason to refuse: the run may be there to look into it.
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let argument = args.goal.as_deref().unwrap_or_default();
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
@@ -77,6 +82,8 @@ async fn refuse(
 }
 
 /// Drives the run of a goal to its end, shows it and keeps it.
+/// With a chosen id the run may have begun before: it is gone on with, and only what is new is shown. The tools are
+/// stopped and what is kept outside is written whether the run succeeded or not.
 async fn drive(
     args: &RunArgs,
     store: &Arc<dyn Store>,
@@ -123,6 +130,8 @@ async fn drive(
 }
 
 /// Drives a run and shows its log meanwhile.
+/// The watcher is only a reader of the store. After the end it catches up once, since the last entries may have
+/// come while it was not polled.
 pub(crate) async fn watched(
     mut watcher: RunWatcher,
     driving: impl Future<Output = Result<Run, HostError>>,
@@ -142,6 +151,8 @@ pub(crate) async fn watched(
 }
 
 /// Prints the answer or the result, and says on stderr why there is none.
+/// A run that has not ended waits for a person. What a model said last in a failed run is printed, and marked as no
+/// answer.
 pub(crate) async fn conclude(
     store: &dyn Store,
     run: &Run,
@@ -169,6 +180,7 @@ pub(crate) async fn conclude(
 }
 
 /// Why a run has no answer. Whatever ended it, what its provider failed with last is named.
+/// The failure is named unless the reason holds its message already.
 fn ending(result: &RunResult) -> String {
     let id = text::short_id(&result.run);
     let (kind, reason) = (result.termination.as_str(), &result.reason);
@@ -198,6 +210,7 @@ async fn paused(store: &dyn Store, run: &Run, as_json: bool) -> Result<ExitCode,
 }
 
 /// The report as a person or a program wants it, else the reason that the model gave.
+/// JSON is printed with line breaks: whoever wants one line takes `--json`.
 fn answer(run: &Run, result: &RunResult) -> String {
     let Some(report) = run.report() else {
         return result.reason.clone();
@@ -215,6 +228,11 @@ fn answer(run: &Run, result: &RunResult) -> String {
         ReportFormat::Tty => content
             .replace("\\x1b[", "\x1b[")
             .replace("\\u001b[", "\x1b["),
-        _ => content,
+        ReportFormat::Markdown
+        | ReportFormat::MarkdownMermaid
+        | ReportFormat::SlackBlockKit
+        | ReportFormat::Pipe
+        | ReportFormat::Json
+        | ReportFormat::SubAgent => content,
     }
 }

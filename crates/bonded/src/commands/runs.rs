@@ -1,4 +1,7 @@
 //! `bonded runs`: the list.
+//!
+//! Each line is made from the first and the last entry of a log, so that a store of many long runs is listed fast.
+//! A log that is damaged is listed as such: one bad run hides no other.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,6 +49,8 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
+/// The status of a run that has not ended depends on whether somebody drives it just now, which only the store
+/// knows.
 async fn with_status(store: &dyn Store, listed: Vec<Listed>) -> Vec<(Listed, Option<Status>)> {
     let mut with_status = Vec::with_capacity(listed.len());
     for one in listed {
@@ -68,6 +73,7 @@ fn table(listed: &[(Listed, Option<Status>)]) -> String {
     table::table(titles, listed.iter().map(|(one, status)| row(one, *status)))
 }
 
+/// Tokens and cost are known at the end only; until then they are empty.
 fn row(one: &Listed, status: Option<Status>) -> [String; 7] {
     let id = text::short_id(&one.run).to_owned();
     let (Some(status), Ok(ends)) = (status, &one.ends) else {

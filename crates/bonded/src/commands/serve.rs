@@ -1,4 +1,9 @@
 //! `bonded serve`: agents as models of an OpenAI-compatible server, and a workspace of notes and rules.
+//!
+//! Three servers are composed here from the same parts: agents alone, a workspace alone, or a workspace with agents
+//! beside it on one port. Everything that can be wrong is found before the first client is answered: the agents are
+//! loaded and tried, the door is made sure of, the store is opened, the port is bound. A stop lets runs under way
+//! go on for a while.
 
 mod door;
 
@@ -25,7 +30,8 @@ use crate::workspace::open_workspace::OpenWorkspace;
 use crate::workspace::serving::Serving;
 use crate::{agents, output, settings, stderr_writer};
 use bonded_host::keeping::Keeper;
-use bonded_serve::agents::{Apart, ServerSettings, Tokens, serve_router};
+use bonded_serve::agents::{Apart, ServerSettings, Tokens};
+use bonded_serve::server::serve_router;
 
 /// Runs under way are let go on for a while.
 const STOPPING: Stopping = Stopping {
@@ -33,6 +39,7 @@ const STOPPING: Stopping = Stopping {
     exit_code: 1,
 };
 
+/// Without a data directory it is agents alone, and then at least one must be named.
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let Some(data) = &args.data else {
         let listen_on = args.listen.as_deref().unwrap_or(LISTEN);
@@ -62,6 +69,7 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
 }
 
 /// Serves a workspace and nothing else.
+/// The port is bound before the engine begins: a second server on the same directory and port must fire no rules.
 async fn serve_workspace(
     args: &ServeArgs,
     store: Option<&Path>,
@@ -82,6 +90,7 @@ async fn serve_workspace(
 }
 
 /// Serves agents, and what is `beside` them.
+/// What is beside them is made last, when nothing else can fail: a workspace that has begun fires rules.
 async fn serve_agents(
     args: &ServeArgs,
     store: Option<&Path>,
@@ -110,12 +119,13 @@ async fn serve_agents(
     };
     let (host, tools) = (prepared.host, prepared.tools);
     let beside = beside(stop.clone())?;
-    bonded_serve::agents::serve(listener, settings, host, tools.clone(), beside, stop).await;
+    bonded_serve::server::serve(listener, settings, host, tools.clone(), beside, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Agents that are ready to be served, by whatever protocol.
+/// The door is whatever the caller makes of its arguments; over stdio there is none.
 pub(super) struct ServedAgents<D> {
     pub(super) settings: ServerSettings,
     pub(super) host: Arc<Host>,
@@ -127,6 +137,8 @@ pub(super) struct ServedAgents<D> {
 impl<D> ServedAgents<D> {
     /// Loads the agents, makes sure of the door, and opens the store last. The door knows the directory that agents work
     /// in, and which directories in it are kept apart.
+    /// The configuration of each agent is read at once for every directory that its runs may work in. The seal
+    /// comes with the host: from then on no file is trusted any more.
     pub(super) fn new(
         args: &ServedArgs,
         store: Option<&Path>,
@@ -182,6 +194,7 @@ impl<D> ServedAgents<D> {
 }
 
 /// Loads every agent and checks that it could run, so that no client is the first to find out.
+/// With a limit of cost, a model without a price is refused here: the limit could not be kept.
 fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec<Agent>, CliError> {
     let mut agents = vec![];
     for file in &args.agent_files {
@@ -207,6 +220,7 @@ fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec
     Ok(agents)
 }
 
+/// A name may have several addresses; all of them are looked at when it is decided whether tokens are needed.
 fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
     let addresses: Vec<SocketAddr> = listen
         .to_socket_addrs()
@@ -224,12 +238,14 @@ async fn listen(addresses: &[SocketAddr], listen_on: &str) -> Result<TcpListener
     Ok(listener)
 }
 
+/// The first of the addresses that can be bound.
 async fn bind(addresses: &[SocketAddr], listen_on: &str) -> Result<TcpListener, CliError> {
     let bound = TcpListener::bind(addresses).await;
     bound.map_err(|error| no_listener(listen_on, &error))
 }
 
 /// Says where the server is to be found.
+/// Written at whatever level of logging, and with the port that was taken: programs wait for this line.
 fn report_address(listener: &TcpListener, listen_on: &str) -> Result<(), CliError> {
     let address = listener
         .local_addr()

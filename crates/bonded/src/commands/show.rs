@@ -1,4 +1,8 @@
 //! `bonded show`: what a run did, step by step.
+//!
+//! It only reads, whoever drives the run meanwhile. Without a turn each entry is a line, and entries that say
+//! nothing to a person are passed over; with a turn each is shown whole. What tools and models wrote is made
+//! harmless before it is shown.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,6 +19,7 @@ use crate::{output, settings};
 use bonded_host::shapes::listing;
 use bonded_host::shapes::{json, text};
 
+/// A damaged log is an error here: nothing of it would be certain.
 pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let store = settings::open_store_to_read(store)?;
     let run = settings::find_run(&*store, &args.run).await?;
@@ -42,6 +47,7 @@ pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
+/// Ends with the run. Waiting costs nothing: the store says when there is more.
 async fn follow(
     store: &Arc<dyn Store>,
     run: &RunId,
@@ -59,6 +65,7 @@ async fn follow(
     Ok(())
 }
 
+/// How far it was shown, and whether that was the end.
 fn place(entry: &Entry) -> (u64, bool) {
     (entry.seq, matches!(entry.event, Event::RunEnded(_)))
 }
@@ -72,6 +79,7 @@ fn check_turn(run: &RunId, entries: &[Entry], turn: u32) -> Result<(), CliError>
     Err(CliError::new(Code::NoSuchTurn, message))
 }
 
+/// What a person asks first: which run, how it stands, what it was for, and the command that goes on with it.
 async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<String, CliError> {
     let filter = ListFilter {
         prefix: Some(run.to_string()),
@@ -147,7 +155,23 @@ fn whole(entry: &Entry) -> String {
             &format!("{} {:?}", finished.tool, finished.outcome),
             &finished.output,
         ),
-        _ => part("entry", &String::from_utf8_lossy(&entry.body)),
+        Event::RunStarted(_)
+        | Event::RunResumed {}
+        | Event::AttemptStarted { .. }
+        | Event::AttemptFailed(_)
+        | Event::TargetLearned { .. }
+        | Event::ReplyRejected { .. }
+        | Event::CallRepaired { .. }
+        | Event::ContextGuarded(_)
+        | Event::ContextCompacted(_)
+        | Event::TurnFailed { .. }
+        | Event::ToolInvoked { .. }
+        | Event::ProgressReported { .. }
+        | Event::ReviewAsked { .. }
+        | Event::CallReviewed(_)
+        | Event::CallSkipped { .. }
+        | Event::MemoryEdited(_)
+        | Event::RunEnded(_) => part("entry", &String::from_utf8_lossy(&entry.body)),
     }
     lines.join("\n")
 }

@@ -1,4 +1,8 @@
 //! `bonded trust`: what a person trusts.
+//!
+//! Trust is given for what a file holds, and not for its name: when it changes, or a file that it pulls in does, it
+//! is asked about again. So everything is shown that it would start, send or loosen, before a person agrees. What
+//! only tightens needs no trust and is not recorded.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,7 +11,7 @@ use bonded_host::agent::Agent;
 use bonded_host::config::Config;
 use bonded_host::letters::written_out;
 use bonded_host::trust::{Contents, Question, TrustError, TrustRecord, Wants};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::args::{AgentArgs, TrustArgs};
 use crate::error::{CliError, Code};
@@ -30,10 +34,31 @@ pub(crate) fn trust(args: &TrustArgs) -> Result<ExitCode, CliError> {
     }
 }
 
+/// What is trusted, for programs.
+#[derive(Serialize)]
+struct ListAnswer<'a, T> {
+    record: &'a Path,
+    trusted: T,
+}
+
+/// What is trusted from now on.
+#[derive(Serialize)]
+struct TrustedAnswer {
+    trusted: Vec<String>,
+}
+
+/// What is trusted no more.
+#[derive(Serialize)]
+struct RevokedAnswer {
+    revoked: Vec<String>,
+}
+
+/// Names of files are anybody's, and are written out.
 fn list(record: &TrustRecord, as_json: bool) -> Result<ExitCode, CliError> {
     let trusted = record.list()?;
     if as_json {
-        output::stdout(&json!({ "record": record.file(), "trusted": trusted }).to_string());
+        let record = record.file();
+        output::object(&ListAnswer { record, trusted });
         return Ok(ExitCode::SUCCESS);
     }
     if trusted.is_empty() {
@@ -50,6 +75,7 @@ fn list(record: &TrustRecord, as_json: bool) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// By place: everything that is recorded at or below it. A place that is gone is named as it was.
 fn revoke(record: &TrustRecord, places: &[PathBuf], as_json: bool) -> Result<ExitCode, CliError> {
     let mut revoked = vec![];
     for place in places {
@@ -59,7 +85,7 @@ fn revoke(record: &TrustRecord, places: &[PathBuf], as_json: bool) -> Result<Exi
         revoked.extend(record.revoke(&real)?);
     }
     if as_json {
-        output::stdout(&json!({ "revoked": revoked }).to_string());
+        output::object(&RevokedAnswer { revoked });
         return Ok(ExitCode::SUCCESS);
     }
     if revoked.is_empty() {
@@ -71,6 +97,7 @@ fn revoke(record: &TrustRecord, places: &[PathBuf], as_json: bool) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
+/// What was looked at is what is recorded, by its hash: a file that changes while the person reads is not trusted.
 fn add(record: &TrustRecord, places: &[PathBuf], args: &TrustArgs) -> Result<ExitCode, CliError> {
     let mut all = vec![];
     for place in places {
@@ -105,7 +132,7 @@ fn add(record: &TrustRecord, places: &[PathBuf], args: &TrustArgs) -> Result<Exi
         .map(|it| it.main().to_string_lossy().into_owned())
         .collect();
     if args.json {
-        output::stdout(&json!({ "trusted": files }).to_string());
+        output::object(&TrustedAnswer { trusted: files });
         return Ok(ExitCode::SUCCESS);
     }
     for file in &files {
@@ -115,6 +142,7 @@ fn add(record: &TrustRecord, places: &[PathBuf], args: &TrustArgs) -> Result<Exi
 }
 
 /// Asks; where nobody can answer, nothing is trusted.
+/// Whatever is not a clear yes is a no.
 fn agree() -> Result<(), CliError> {
     let refused = |message: &str| Err(CliError::new(Code::Untrusted, message));
     if !somebody_is_here() {
@@ -129,6 +157,7 @@ fn agree() -> Result<(), CliError> {
 }
 
 /// What there is to trust at a place: the configuration and the agent files of a directory, or a single file.
+/// A file is examined with its directory around it, because what it pulls in is found from there.
 fn examined(place: &Path) -> Result<Vec<(Contents, Wants)>, CliError> {
     let bad = |why: String| {
         let message = format!(
@@ -152,6 +181,7 @@ fn examined(place: &Path) -> Result<Vec<(Contents, Wants)>, CliError> {
         .collect())
 }
 
+/// Only what lies in the directory itself; layers from elsewhere are not this place's to trust.
 fn examined_dir(
     dir: &Path,
     only: Option<&Path>,
@@ -184,6 +214,8 @@ fn examined_dir(
 }
 
 /// The agent files that lie in a directory, not below it.
+/// Links are left out: what they lead to lies somewhere else. The order is that of names, so that it is always the
+/// same.
 fn agent_files(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = vec![];
     for entry in std::fs::read_dir(dir)? {

@@ -1,11 +1,14 @@
 //! `bonded user`: people on a terminal, directly on the store, for whoever has the data directory.
+//!
+//! Whoever has the data directory is the keeper and needs no token: it is how an owner who lost his comes in again.
+//! Every change goes through the store, as a server's does, and counts for a server that runs meanwhile. Tokens and
+//! invitations are shown once, on stdout alone; the store has hashes of them.
 
 use std::io::Read as _;
 use std::process::ExitCode;
 
 use bonded_kernel::{Millis, UserId};
 use bonded_workspace::store::{By, User, UserState, WorkspaceStore, proof_id};
-use serde_json::json;
 
 use crate::args::{UserArgs, UserCommand};
 use crate::error::{CliError, Code, store_error};
@@ -18,11 +21,13 @@ use bonded_serve::workspace::clock::now;
 use bonded_serve::workspace::data_dir::{DataDir, TransferError};
 use bonded_serve::workspace::ids;
 use bonded_serve::workspace::password::{self, random_token};
-use bonded_serve::workspace::refusal::Refusal;
+use bonded_serve::workspace::refusal::WorkspaceRefusal;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
+/// More than any password may have; the rest of stdin is not read.
 const PASSWORD_BYTES_MAX: u64 = 8 << 10;
 
+/// Commands that only look do with a store that cannot be written.
 pub(crate) async fn user(args: &UserArgs) -> Result<ExitCode, CliError> {
     let dir = DataDir::open(&args.data.data)?;
     let only_looks = matches!(
@@ -70,7 +75,8 @@ pub(crate) async fn user(args: &UserArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn refused(refusal: &Refusal) -> CliError {
+/// The code first, as programs meet it over HTTP.
+fn refused(refusal: &WorkspaceRefusal) -> CliError {
     CliError::new(
         Code::Refused,
         format!("{}: {}", refusal.code, refusal.message),
@@ -78,6 +84,7 @@ fn refused(refusal: &Refusal) -> CliError {
 }
 
 /// Who is meant by a name or an id.
+/// Names are looked up by the store, which knows how they are compared.
 async fn found(store: &WorkspaceStore, named: &str) -> Result<User, CliError> {
     let users = store.users().await.map_err(store_error)?;
     let id: Option<UserId> = named.parse().ok();
@@ -94,7 +101,7 @@ async fn list(store: &WorkspaceStore, json: bool) -> Result<(), CliError> {
     let users = store.users().await.map_err(store_error)?;
     if json {
         for user in &users {
-            output::stdout(&json!(user).to_string());
+            output::object(user);
         }
         return Ok(());
     }
@@ -119,6 +126,7 @@ async fn list(store: &WorkspaceStore, json: bool) -> Result<(), CliError> {
     Ok(())
 }
 
+/// A new person has no password. With an invitation they choose one; else they have a token.
 async fn add(store: &WorkspaceStore, name: &str, invites: bool) -> Result<(), CliError> {
     check_name(name).map_err(|refusal| refused(&refusal))?;
     let added = store.add_user(By::Keeper, ids::user(), name.to_owned(), now());
@@ -152,6 +160,7 @@ async fn add_token(
     Ok(())
 }
 
+/// An invitation is good once and for a limited time, because it is sent to people in ways that others may read.
 async fn invite(store: &WorkspaceStore, user: UserId) -> Result<(), CliError> {
     let invitation = random_token().map_err(|refusal| refused(&refusal))?;
     let expires_at = Millis(now().0.saturating_add(INVITATION_HOURS * HOUR_MS));
@@ -164,6 +173,7 @@ async fn invite(store: &WorkspaceStore, user: UserId) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Whoever is disabled is kept out with all that they have; the owner cannot be.
 async fn set_state(store: &WorkspaceStore, named: &str, state: UserState) -> Result<(), CliError> {
     let user = found(store, named).await?.user_id;
     let set = store.set_state(By::Keeper, user, state).await;
@@ -181,6 +191,7 @@ async fn token(
     add_token(store, user, label, only).await
 }
 
+/// Their ids, never the tokens: those are known to nobody here.
 async fn tokens(store: &WorkspaceStore, named: &str) -> Result<(), CliError> {
     let user = found(store, named).await?.user_id;
     let tokens = store.tokens(user).await.map_err(store_error)?;
@@ -218,6 +229,7 @@ async fn set_password(store: &WorkspaceStore, named: &str) -> Result<(), CliErro
     Ok(())
 }
 
+/// The owner's token lies in a file of the directory, so that the directory does it together with the store.
 async fn transfer(dir: &DataDir, store: &WorkspaceStore, named: &str) -> Result<(), CliError> {
     let user = found(store, named).await?;
     if user.is_owner {

@@ -1,14 +1,20 @@
 //! `bonded verify`: the chain of a log, held against what is known of it elsewhere; or receipts.
+//!
+//! The chain shows that no entry of a log was changed. It cannot show that entries are missing at the end, or that
+//! the whole log was written anew, since whoever can do that can compute hashes too. So each log is held against
+//! witnesses outside of it: heads that somebody kept, ledgers, snapshots and receipts. A log that agrees with none
+//! because there is none is not called whole: it was not compared, which has an exit code of its own. With `--all`
+//! also runs are found that witnesses name and the store has not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bonded_host::witness::{Claim, Log};
-use bonded_kernel::{Kept, RunId};
+use bonded_kernel::{RunFiles, RunId};
 use bonded_state::{ListFilter, Store};
 use bonded_work::{Archive, KnownKeys, WorkError, Workshop, claim_of_item};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::verify_receipt;
 use crate::args::VerifyArgs;
@@ -17,6 +23,7 @@ use crate::{output, settings};
 use bonded_host::keeping;
 use bonded_host::keeping::claims::{self, LastLines};
 
+/// Every run is looked at before it ends, and each has its line: one that is bad hides no other.
 pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     if verify_receipt::is_meant(args) {
         return verify_receipt::verify(args, store).await;
@@ -66,6 +73,7 @@ enum RunFinding {
 }
 
 impl RunFinding {
+    /// The word for programs. `whole` needs a witness that counts.
     fn outcome(&self) -> &'static str {
         match self {
             Self::Whole(_, claims) if claims.iter().any(Claim::counts) => "whole",
@@ -78,21 +86,28 @@ impl RunFinding {
 }
 
 /// What there is to hold runs against.
+/// What is read once is kept: many runs share one ledger.
 struct Witnesses<'a> {
     store: &'a dyn Store,
+    /// A ledger may hold lines of other stores, which this keeps apart.
     store_file: PathBuf,
     workshop: Workshop,
+    /// The keys in whose name receipts of this store speak.
     known: KnownKeys,
     /// Named on the command line.
-    kept: Kept,
+    kept: RunFiles,
+    /// From `--head` and `--heads`: what the person kept elsewhere is the strongest witness.
     heads: BTreeMap<RunId, Vec<Claim>>,
+    /// The last line that each ledger has of each run. One that cannot be read is empty here, and a fault.
     ledgers: BTreeMap<PathBuf, LastLines>,
     /// Every receipt beside the store, once it was read.
     archive: Option<BTreeMap<RunId, Vec<Claim>>>,
+    /// What is wrong beside the store and belongs to no run.
     faults: Vec<String>,
 }
 
 impl<'a> Witnesses<'a> {
+    /// The heads of the command line belong to the runs that it names, by place.
     fn open(args: &VerifyArgs, store: &'a dyn Store, runs: &[RunId]) -> Result<Self, CliError> {
         let store_file = claims::store_file(store);
         let workshop = Workshop::beside(&store_file);
@@ -106,7 +121,7 @@ impl<'a> Witnesses<'a> {
             known: KnownKeys::of(&workshop),
             workshop,
             store_file,
-            kept: Kept {
+            kept: RunFiles {
                 ledger: path(&args.billing_file),
                 snapshots: path(&args.sessions_dir),
             },
@@ -147,6 +162,7 @@ impl<'a> Witnesses<'a> {
         Ok(())
     }
 
+    /// Once for each path, however many runs name it.
     fn read_ledger(&mut self, ledger: Option<&str>) {
         let Some(path) = ledger.map(PathBuf::from) else {
             return;
@@ -163,14 +179,16 @@ impl<'a> Witnesses<'a> {
     }
 
     /// Holds a run against all that is said of it.
+    /// A store that fails is an error; a log that is broken is a finding, so that the others are looked at.
     async fn look(&mut self, id: &RunId) -> Result<RunFinding, CliError> {
         let log = match Log::load(self.store, id).await {
             Ok(log) => log,
             Err(error) => {
                 let error = CliError::from(error);
-                return match error.code {
-                    Code::BrokenLog => Ok(RunFinding::Damaged(error.message().to_owned())),
-                    _ => Err(error),
+                let is_damaged = error.code == Code::BrokenLog;
+                return match is_damaged {
+                    true => Ok(RunFinding::Damaged(error.message().to_owned())),
+                    false => Err(error),
                 };
             }
         };
@@ -182,6 +200,9 @@ impl<'a> Witnesses<'a> {
         })
     }
 
+    /// Without `--all` only the receipt of the run's own item is read: an archive may be large. The paths come from
+    /// the log itself and from the command line; a log that was written anew may name none, so that what the person
+    /// names counts too.
     async fn claims(
         &mut self,
         id: &RunId,
@@ -255,6 +276,7 @@ fn bad_heads(file: &Path, why: &str) -> CliError {
 }
 
 /// How many runs came to what.
+/// The first reason is kept for the message, where only one run was looked at.
 #[derive(Default)]
 struct Tally {
     runs: usize,
@@ -267,6 +289,7 @@ struct Tally {
 }
 
 impl Tally {
+    /// A run that is whole and was compared counts as a run and nothing else.
     fn count(&mut self, found: &RunFinding) {
         self.runs += 1;
         let (count, why) = match found {
@@ -285,6 +308,7 @@ impl Tally {
         self.first = self.first.take().or(why);
     }
 
+    /// Damage outweighs everything, then contradiction, then what was not compared.
     fn conclude(self) -> Result<ExitCode, CliError> {
         let Self { runs, damaged, .. } = self;
         let bad = damaged + self.tampered + self.gone;
@@ -324,54 +348,112 @@ pub(super) fn not_compared(why: &str) -> CliError {
 }
 
 fn tell(args: &VerifyArgs, id: &RunId, found: &RunFinding) {
-    output::stdout(&match args.json {
-        true => as_json(id, found).to_string(),
-        false => as_text(id, found),
-    });
+    match args.json {
+        true => output::object(&VerifiedRun::of(id, found)),
+        false => output::stdout(&as_text(id, found)),
+    }
 }
 
+/// It has no run: the object for programs therefore has no id.
 fn tell_fault(args: &VerifyArgs, fault: &str) {
-    output::stdout(&match args.json {
-        true => json!({ "verified": false, "outcome": "tampered", "error": fault }).to_string(),
-        false => format!("TAMPERED: {fault}"),
-    });
+    match args.json {
+        true => output::object(&VerifiedRun {
+            outcome: "tampered",
+            error: Some(fault.to_owned()),
+            ..VerifiedRun::default()
+        }),
+        false => output::stdout(&format!("TAMPERED: {fault}")),
+    }
 }
 
-fn as_json(id: &RunId, found: &RunFinding) -> Value {
-    let outcome = found.outcome();
-    let mut value = json!({
-        "runId": id.as_str(),
-        "verified": outcome == "whole",
-        "outcome": outcome,
-    });
-    match found {
-        RunFinding::Whole(log, _) | RunFinding::Tampered(log, _) => {
-            let head = log.run.head();
-            value["entries"] = head.seq.into();
-            value["head"] = head.hash.to_string().into();
-            let end = log.run.termination().map(|it| it.kind.as_str());
-            value["termination"] = end.into();
-        }
-        RunFinding::Damaged(why) => value["error"] = why.as_str().into(),
-        RunFinding::Gone(source) => value["error"] = format!("gone: {source} names it").into(),
-    }
-    match found {
-        RunFinding::Whole(_, claims) => {
-            value["comparedWith"] = claims.iter().map(claim_value).collect();
-        }
-        RunFinding::Tampered(_, faults) => value["error"] = faults.join("; ").into(),
-        _ => {}
-    }
-    value
+/// What is known of a run, for programs. These lines are also what `--heads` reads: what it needs of them must stay.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct VerifiedRun<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<&'a RunId>,
+    verified: bool,
+    outcome: &'static str,
+    #[serde(flatten)]
+    log: Option<LogAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared_with: Option<Vec<ClaimAnswer<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
-fn claim_value(claim: &Claim) -> Value {
-    let mut value = json!({ "source": claim.source });
-    if let Some(signer) = &claim.signer {
-        value["signer"] = signer.key_id.as_str().into();
-        value["signerIsKnown"] = signer.is_known.into();
+/// Only of a log that can be read.
+#[derive(Serialize)]
+struct LogAnswer {
+    entries: u64,
+    head: String,
+    /// Null while the run has not ended.
+    termination: Option<&'static str>,
+}
+
+/// Something that the log agrees with.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimAnswer<'a> {
+    source: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signer: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signer_is_known: Option<bool>,
+}
+
+impl<'a> VerifiedRun<'a> {
+    fn of(id: &'a RunId, found: &'a RunFinding) -> Self {
+        let outcome = found.outcome();
+        let answer = Self {
+            run_id: Some(id),
+            verified: outcome == "whole",
+            outcome,
+            ..Self::default()
+        };
+        match found {
+            RunFinding::Whole(log, claims) => Self {
+                log: Some(LogAnswer::of(log)),
+                compared_with: Some(claims.iter().map(ClaimAnswer::of).collect()),
+                ..answer
+            },
+            RunFinding::Tampered(log, faults) => Self {
+                log: Some(LogAnswer::of(log)),
+                error: Some(faults.join("; ")),
+                ..answer
+            },
+            RunFinding::Damaged(why) => Self {
+                error: Some(why.clone()),
+                ..answer
+            },
+            RunFinding::Gone(source) => Self {
+                error: Some(format!("gone: {source} names it")),
+                ..answer
+            },
+        }
     }
-    value
+}
+
+impl LogAnswer {
+    fn of(log: &Log) -> Self {
+        let head = log.run.head();
+        Self {
+            entries: head.seq,
+            head: head.hash.to_string(),
+            termination: log.run.termination().map(|it| it.kind.as_str()),
+        }
+    }
+}
+
+impl<'a> ClaimAnswer<'a> {
+    fn of(claim: &'a Claim) -> Self {
+        let signer = claim.signer.as_ref();
+        Self {
+            source: &claim.source,
+            signer: signer.map(|it| it.key_id.as_str()),
+            signer_is_known: signer.map(|it| it.is_known),
+        }
+    }
 }
 
 fn as_text(id: &RunId, found: &RunFinding) -> String {
@@ -396,6 +478,7 @@ fn as_text(id: &RunId, found: &RunFinding) -> String {
     }
 }
 
+/// What the log says of itself; what others say comes after it.
 fn log_text(log: &Log) -> String {
     let head = log.run.head();
     let end = log.run.termination();

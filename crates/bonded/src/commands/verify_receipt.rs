@@ -1,17 +1,24 @@
 //! `bonded verify RECEIPT.json`: receipts, without the network, and without a store where there is none.
+//!
+//! A receipt is checked from the inside out: its own hashes and signature, then receipts with each other, then the
+//! tree and the logs, where they are at hand. A signature shows only that the receipt is whole; who signed it must
+//! be known from elsewhere, so that an unknown key is not compared rather than good.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bonded_host::regular;
 use bonded_host::witness::{Claim, Log, Signer};
+use bonded_kernel::Hash;
 use bonded_work::key::{KEY_FILE_BYTES_MAX, PublicKey};
 use bonded_work::tree::tree_of;
 use bonded_work::{KnownKeys, Workshop, open_receipt};
 use bonded_work_rules::{
-    Change, LevelReceipt, Receipt, Tree, verify_chain, verify_level, verify_level_items,
+    Change, ItemId, LevelReceipt, Receipt, Tree, WorkStatus, verify_chain, verify_level,
+    verify_level_items,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::args::VerifyArgs;
 use crate::error::{CliError, Code};
@@ -26,6 +33,7 @@ pub(crate) fn is_meant(args: &VerifyArgs) -> bool {
     args.key.is_some() || args.tree.is_some() || args.named.iter().any(is_file)
 }
 
+/// Nothing is printed before everything was checked: a line about one receipt would be taken for the whole.
 pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let demanded = args.key.as_deref().map(read_key).transpose()?;
     let store = settings::store_path(store).ok().filter(|it| it.is_file());
@@ -80,6 +88,7 @@ pub(super) fn signed_by(signer: &Signer) -> String {
 
 /// Holds the logs that this store has against what the receipts say of them. A receipt that this store's own key has
 /// signed is of a run of this store: it must be there.
+/// Of another store's receipt the run may be missing here. If it is there, it must agree.
 async fn check_logs(
     store: &Path,
     workshop: &Workshop,
@@ -120,6 +129,7 @@ pub(crate) fn read_receipt(file: &Path) -> Result<Receipt, CliError> {
     checked(file, &read(file)?, None).map(|(receipt, _)| receipt)
 }
 
+/// With a key that is demanded, any other is a fault: not merely one that nobody knows.
 fn checked(
     file: &Path,
     text: &str,
@@ -144,6 +154,7 @@ fn read(file: &Path) -> Result<String, CliError> {
     text.map_err(|error| unreadable(&error.to_string()))
 }
 
+/// A public key as PEM, within the same bound as a key file of ours.
 fn read_key(file: &Path) -> Result<PublicKey, CliError> {
     let bad = |why: String| CliError::new(Code::Usage, format!("--key {}: {why}", file.display()));
     let text =
@@ -155,12 +166,15 @@ fn bad(file: &Path, why: &str) -> CliError {
     CliError::new(Code::BadReceipt, format!("{}: {why}", file.display()))
 }
 
+/// By the field that only a level has. What is no JSON is none, and is refused as a receipt.
 fn is_level(text: &str) -> bool {
     let value: Value = serde_json::from_str(text).unwrap_or_default();
     value.get("merkle_root").is_some()
 }
 
 /// Receipts of one level are held against it; others must follow each other.
+/// A level takes its items in the order of their ids, so that the order on the command line does not matter; a
+/// chain is checked in the order in which it is given.
 fn check_together(
     levels: &[(PathBuf, LevelReceipt)],
     receipts: &[Receipt],
@@ -186,6 +200,8 @@ fn check_together(
     }
 }
 
+/// Only what the receipts say: other files of the tree are none of their business. A merged file is compared with
+/// what the merge made of it.
 fn check_tree(root: &Path, receipts: &[Receipt]) -> Result<(), CliError> {
     let tree: Tree = tree_of(root)?;
     for receipt in receipts {
@@ -208,40 +224,68 @@ fn check_tree(root: &Path, receipts: &[Receipt]) -> Result<(), CliError> {
     Ok(())
 }
 
+/// For programs, as the one that follows.
+#[derive(Serialize)]
+struct ReceiptAnswer<'a> {
+    verified: bool,
+    outcome: &'static str,
+    signer: &'a str,
+    signer_is_known: bool,
+    work_item_id: &'a ItemId,
+    status: WorkStatus,
+    receipt_hash: Hash,
+    before_hash: Hash,
+    after_hash: Hash,
+}
+
+#[derive(Serialize)]
+struct LevelAnswer {
+    verified: bool,
+    level: u64,
+    merkle_root: Hash,
+}
+
+/// `verified` needs both: a receipt that is whole, and a key that somebody vouches for.
 fn tell(args: &VerifyArgs, receipt: &Receipt, signer: &Signer) {
     let outcome = &receipt.outcome;
-    output::stdout(&match args.json {
-        true => json!({
-            "verified": signer.is_known,
-            "outcome": if signer.is_known { "whole" } else { "not_compared" },
-            "signer": signer.key_id,
-            "signer_is_known": signer.is_known,
-            "work_item_id": outcome.work_item.id,
-            "status": outcome.status,
-            "receipt_hash": receipt.receipt_hash,
-            "before_hash": outcome.before_hash,
-            "after_hash": outcome.after_hash,
-        })
-        .to_string(),
-        false => format!(
-            "item {}: {}, receipt {} is whole, {}",
-            outcome.work_item.id,
-            outcome.status.as_str(),
-            receipt.receipt_hash,
-            signed_by(signer)
-        ),
-    });
+    if args.json {
+        return output::object(&ReceiptAnswer {
+            verified: signer.is_known,
+            outcome: if signer.is_known {
+                "whole"
+            } else {
+                "not_compared"
+            },
+            signer: &signer.key_id,
+            signer_is_known: signer.is_known,
+            work_item_id: &outcome.work_item.id,
+            status: outcome.status,
+            receipt_hash: receipt.receipt_hash,
+            before_hash: outcome.before_hash,
+            after_hash: outcome.after_hash,
+        });
+    }
+    output::stdout(&format!(
+        "item {}: {}, receipt {} is whole, {}",
+        outcome.work_item.id,
+        outcome.status.as_str(),
+        receipt.receipt_hash,
+        signed_by(signer)
+    ));
 }
 
 fn tell_level(args: &VerifyArgs, level: &LevelReceipt) {
-    output::stdout(&match args.json {
-        true => json!({ "verified": true, "level": level.level, "merkle_root": level.merkle_root })
-            .to_string(),
-        false => format!(
-            "level {}: {} items, root {} is theirs",
-            level.level,
-            level.items.len(),
-            level.merkle_root
-        ),
-    });
+    if args.json {
+        return output::object(&LevelAnswer {
+            verified: true,
+            level: level.level,
+            merkle_root: level.merkle_root,
+        });
+    }
+    output::stdout(&format!(
+        "level {}: {} items, root {} is theirs",
+        level.level,
+        level.items.len(),
+        level.merkle_root
+    ));
 }

@@ -1,4 +1,8 @@
 //! `bonded work`: a plan of work items.
+//!
+//! A plan is begun, or gone on with: by `--resume`, or because its id is known already. Whoever goes on does so
+//! with the words of the beginning, from the directory of the beginning, so that a resumed plan cannot quietly
+//! become another one. Trust alone is of the moment.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -13,6 +17,7 @@ use crate::error::{CliError, Code};
 use crate::settings;
 use crate::work::{Ground, Site};
 
+/// The plan's text goes into the record: its file may change or be stdin.
 pub(crate) async fn work(
     args: &WorkArgs,
     store: Option<&Path>,
@@ -54,6 +59,7 @@ pub(crate) async fn work(
 }
 
 /// The text of a plan, bounded.
+/// One byte more than the most is read, to tell a plan that is too large from one that just fits.
 fn read_plan(file: &Path) -> Result<String, CliError> {
     let unreadable = |why: String| {
         let message = format!("the plan {} cannot be read: {why}", file.display());
@@ -88,6 +94,7 @@ fn plan_id(argument: &str) -> Result<PlanId, CliError> {
 }
 
 /// The plan that has this id, if it has begun.
+/// Without an id no plan is meant, and a new one begins.
 fn begun(workshop: &Workshop, id: Option<&PlanId>) -> Result<Option<PlanRecord>, CliError> {
     let Some(id) = id else {
         return Ok(None);
@@ -97,6 +104,7 @@ fn begun(workshop: &Workshop, id: Option<&PlanId>) -> Result<Option<PlanRecord>,
 }
 
 /// The plan that is meant by `--resume`.
+/// Without a name the last open plan on this tree is meant.
 fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanRecord, CliError> {
     let found = match named {
         "" => PlanRecord::last_open(workshop, root)
@@ -116,6 +124,7 @@ fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanReco
 
 /// What the plan was started with. Names of files are meant from where it was started. A word of trust was for that
 /// once: what counted then is in the record, and what has changed since needs another word.
+/// The directory of the process is changed, and stays so: everything after this is meant from there.
 fn arguments_of(record: &PlanRecord, resumed_with: &WorkArgs) -> Result<WorkArgs, CliError> {
     let gone = |why: String| {
         let message = format!("plan {} cannot be resumed: {why}", record.id);

@@ -1,4 +1,8 @@
 //! Failures of providers as lines for people: what fails in the same way again and again is told once, with its count.
+//!
+//! A provider that is overloaded fails in the same way dozens of times, and a line for each would push everything
+//! else off the screen. Failures are the same if target, class and message are. A row ends when something else
+//! happens that has a line.
 
 use bonded_kernel::{AttemptFailed, Entry, FailureClass};
 
@@ -6,6 +10,7 @@ use super::line;
 use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::brief;
 
+/// Of a provider's message; the log has all of it.
 const DETAIL_CHARS: usize = 100;
 
 /// When a failure is told that may come again.
@@ -23,6 +28,7 @@ pub(crate) struct Failures {
     telling: FailureTiming,
     /// The targets by name.
     targets: Vec<String>,
+    /// The target that is asked, by its place among the targets.
     target: u32,
     /// What failed since a provider answered last.
     row: Vec<Failure>,
@@ -32,6 +38,7 @@ pub(crate) struct Failures {
     asking: Option<String>,
 }
 
+/// One way of failing, and how often it happened in this row.
 #[derive(Debug)]
 struct Failure {
     target: u32,
@@ -43,6 +50,7 @@ struct Failure {
 }
 
 impl Failure {
+    /// With its count where it is more than one.
     fn text(&self) -> String {
         let times = match self.count {
             1 => String::new(),
@@ -51,6 +59,7 @@ impl Failure {
         format!("{}{times}", self.text)
     }
 
+    /// Counts as shown from here on.
     fn line(&mut self) -> String {
         self.shown = self.count;
         format!("{:>3}  failed   {}", self.turn, self.text())
@@ -108,6 +117,7 @@ impl Failures {
         lines
     }
 
+    /// The turn is that of the last time.
     fn failed(&mut self, failed: &AttemptFailed, turn: u32) -> Vec<String> {
         self.asking = None;
         let (target, text) = (self.target, self.text(failed));
@@ -134,6 +144,7 @@ impl Failures {
         lines
     }
 
+    /// The target is named only where there are several.
     fn text(&self, failed: &AttemptFailed) -> String {
         let text = format!(
             "{}: {}",

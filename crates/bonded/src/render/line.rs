@@ -1,8 +1,11 @@
 //! An entry as a line for people.
+//!
+//! Texts of models, tools and servers are cut and put on one line. Each line begins with the turn and a word that
+//! says what happened, so that a column of them can be read at a glance.
 
 use bonded_kernel::{
-    Call, CallReviewed, ContextGuarded, DecisionMade, Entry, Event, Finish, Outcome, RejectReason,
-    RunEnded, SkipReason, ToolFinished, Verdict,
+    Call, CallReviewed, ContextCompacted, ContextGuarded, DecisionMade, Entry, Event, Finish,
+    Outcome, RejectReason, RunEnded, RunStarted, SkipReason, ToolFinished, Verdict,
 };
 
 use serde_json::Value;
@@ -10,78 +13,35 @@ use serde_json::Value;
 use bonded_host::shapes::text::{brief, cost, duration, grouped, held, tokens};
 use bonded_host::shapes::waiting::executed;
 
+/// The most characters of a text within a line.
 const DETAIL_CHARS: usize = 100;
 
 /// The line of an entry; `None` for entries that only matter in detail.
 pub(crate) fn of(entry: &Entry) -> Option<String> {
     let text = match &entry.event {
-        Event::RunStarted(started) => {
-            let models: Vec<String> = started
-                .config
-                .targets
-                .iter()
-                .map(|target| format!("{}/{}", target.provider, target.model))
-                .collect();
-            let from = started
-                .forked_from
-                .as_ref()
-                .map(|origin| format!(", forked from {} at turn {}", origin.run, origin.turn));
-            format!(
-                "started  {} in {}{}",
-                models.join(", "),
-                started.config.dir,
-                from.unwrap_or_default()
-            )
-        }
+        Event::RunStarted(started) => started_line(started),
         Event::RunResumed {} => "resumed".into(),
         Event::AttemptStarted {
-            summary: Some(until),
+            attempt,
+            target,
+            summary,
             ..
-        } => {
-            let messages = until.saturating_sub(1);
-            format!(
-                "summary  there is no room left: asking the model to sum up {messages} messages"
-            )
+        } => asking_line(*attempt, *target, *summary)?,
+        Event::AttemptFailed(failed) => {
+            let why = brief(&failed.message, DETAIL_CHARS);
+            format!("failed   {}: {why}", failed.class.as_str())
         }
-        Event::AttemptStarted { attempt: 1, .. } => return None,
-        Event::AttemptStarted {
-            attempt, target, ..
-        } => format!("asking   attempt {attempt}, target {target}"),
-        Event::AttemptFailed(failed) => format!(
-            "failed   {}: {}",
-            failed.class.as_str(),
-            brief(&failed.message, DETAIL_CHARS)
-        ),
         Event::TargetLearned { target, lesson } => {
             format!("learned  target {target} from now on: {lesson}")
         }
-        Event::ReplyRejected {
-            reason: RejectReason::Filtered,
-            answer,
-            ..
-        } if !answer.text.is_empty() => {
-            format!(
-                "rejected the reply: refused: {}",
-                brief(&answer.text, DETAIL_CHARS)
-            )
-        }
-        Event::ReplyRejected { reason, .. } => {
-            format!("rejected the reply: {}", reason.as_str())
-        }
+        Event::ReplyRejected { reason, answer, .. } => rejected_line(*reason, &answer.text),
         Event::DecisionMade(decision) => decision_line(decision),
         Event::CallRepaired { tool, steps, .. } => {
             let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
             format!("mended   the arguments of {tool}: {}", steps.join(", "))
         }
         Event::ContextGuarded(guarded) => guarded_line(guarded),
-        Event::ContextCompacted(compacted) => {
-            let outputs = match compacted.messages.len() {
-                1 => "an old output".to_owned(),
-                many => format!("{many} old outputs"),
-            };
-            let (before, after) = (compacted.before, compacted.after);
-            format!("took out {outputs} to make room: from {before} to about {after} tokens")
-        }
+        Event::ContextCompacted(compacted) => compacted_line(compacted),
         Event::ContextSummarised(made) => {
             let messages = made.until.saturating_sub(1);
             let summary = brief(&made.answer.text, DETAIL_CHARS);
@@ -93,34 +53,18 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
         Event::ProgressReported { progress, .. } => {
             format!("progress {}", brief(progress, DETAIL_CHARS))
         }
-        Event::CallSkipped { tool, reason, .. } => match reason {
-            SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
-            SkipReason::BesideTheReport => {
-                format!("skipped  {tool}: the report of the same reply ended the run")
-            }
-            SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),
-            SkipReason::Untrusted => format!("denied   {tool}: untrusted data has entered the run"),
-            SkipReason::SecretNotKept => {
-                format!("skipped  {tool}: its arguments held a secret, which is not kept")
-            }
-        },
+        Event::CallSkipped { tool, reason, .. } => skipped_line(tool, *reason),
         Event::ReviewAsked { call, tool, why } => {
-            format!(
-                "waits    {tool} (call {call}): {}",
-                brief(why, DETAIL_CHARS)
-            )
+            let why = brief(why, DETAIL_CHARS);
+            format!("waits    {tool} (call {call}): {why}")
         }
         Event::CallReviewed(reviewed) => reviewed_line(reviewed),
         Event::MemoryEdited(edit) => {
-            let keys: Vec<&str> = edit
-                .set
-                .keys()
-                .chain(&edit.removed)
-                .map(String::as_str)
-                .collect();
+            let keys = edit.set.keys().chain(&edit.removed).map(String::as_str);
+            let keys = keys.collect::<Vec<_>>().join(", ");
             format!(
                 "edited   the memory by hand: {}",
-                brief(&keys.join(", "), DETAIL_CHARS)
+                brief(&keys, DETAIL_CHARS)
             )
         }
         Event::RunEnded(ended) => ended_line(ended),
@@ -128,6 +72,64 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
     Some(format!("{:>3}  {text}", entry.turn))
 }
 
+fn started_line(started: &RunStarted) -> String {
+    let targets = started.config.targets.iter();
+    let models: Vec<String> = targets
+        .map(|target| format!("{}/{}", target.provider, target.model))
+        .collect();
+    let from = started
+        .forked_from
+        .as_ref()
+        .map(|origin| format!(", forked from {} at turn {}", origin.run, origin.turn));
+    let (models, from) = (models.join(", "), from.unwrap_or_default());
+    format!("started  {models} in {}{from}", started.config.dir)
+}
+
+/// The first attempt of a turn goes without saying.
+fn asking_line(attempt: u32, target: u32, summary: Option<u32>) -> Option<String> {
+    match (summary, attempt) {
+        (Some(until), _) => {
+            let messages = until.saturating_sub(1);
+            let summary = format!("asking the model to sum up {messages} messages");
+            Some(format!("summary  there is no room left: {summary}"))
+        }
+        (None, 1) => None,
+        (None, attempt) => Some(format!("asking   attempt {attempt}, target {target}")),
+    }
+}
+
+/// A refusal is shown in the model's own words.
+fn rejected_line(reason: RejectReason, text: &str) -> String {
+    if reason == RejectReason::Filtered && !text.is_empty() {
+        return format!("rejected the reply: refused: {}", brief(text, DETAIL_CHARS));
+    }
+    format!("rejected the reply: {}", reason.as_str())
+}
+
+fn compacted_line(compacted: &ContextCompacted) -> String {
+    let outputs = match compacted.messages.len() {
+        1 => "an old output".to_owned(),
+        many => format!("{many} old outputs"),
+    };
+    let (before, after) = (compacted.before, compacted.after);
+    format!("took out {outputs} to make room: from {before} to about {after} tokens")
+}
+
+fn skipped_line(tool: &str, reason: SkipReason) -> String {
+    match reason {
+        SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
+        SkipReason::BesideTheReport => {
+            format!("skipped  {tool}: the report of the same reply ended the run")
+        }
+        SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),
+        SkipReason::Untrusted => format!("denied   {tool}: untrusted data has entered the run"),
+        SkipReason::SecretNotKept => {
+            format!("skipped  {tool}: its arguments held a secret, which is not kept")
+        }
+    }
+}
+
+/// The tightest of the targets that have no room.
 fn guarded_line(guarded: &ContextGuarded) -> String {
     let worst = guarded.blocked.iter().min_by_key(|blocked| blocked.limit);
     let figures = worst.map(|it| format!(": {} tokens, room for {}", it.projected, it.limit));
@@ -142,6 +144,7 @@ fn guarded_line(guarded: &ContextGuarded) -> String {
     )
 }
 
+/// The calls where there are some; what the model said beside them is in the details.
 fn decision_line(decision: &DecisionMade) -> String {
     let what = match decision.calls.as_slice() {
         [] => format!("said     {}", brief(&decision.answer.text, DETAIL_CHARS)),
@@ -169,6 +172,7 @@ fn unclosed_warning(decision: &DecisionMade) -> &'static str {
     }
 }
 
+/// The arguments as they are executed, and not as the model wrote them, where these differ.
 fn call_text(call: &Call) -> String {
     match &call.refused {
         None => {
@@ -194,6 +198,7 @@ fn reviewed_line(reviewed: &CallReviewed) -> String {
     }
 }
 
+/// Of a failure the exit code where the output says one, else its beginning.
 fn finished_line(finished: &ToolFinished) -> String {
     let how = match finished.outcome {
         Outcome::Ok => format!("ok, {} bytes", grouped(finished.output.len() as u64)),
@@ -227,6 +232,7 @@ fn exit_of(finished: &ToolFinished) -> Option<String> {
     Some(how + &why.unwrap_or_default())
 }
 
+/// As far as providers counted; what is held for requests of unknown cost stands last.
 fn ended_line(ended: &RunEnded) -> String {
     let (used, paid) = ended.used();
     let paid = cost(paid).map(|cost| format!(", {cost}"));

@@ -1,5 +1,9 @@
 //! Progress on stderr, read from the log: what is shown is what is durable. Only what a model is saying just now
 //! comes from the run itself, and goes when its entry is there.
+//!
+//! The watcher reads the store as any other process could, so that a screen never shows a step which a crash would
+//! undo. It has no part in driving: where it fails, the run goes on. A live line is for a terminal; elsewhere each
+//! entry is a plain line, or an object for programs.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -20,6 +24,7 @@ use bonded_host::shapes::text::{brief, cost, tokens};
 
 /// Where the entries of a run go while it is driven.
 pub(crate) enum Sink {
+    /// Nothing is shown, and the log is not even read.
     Quiet,
     /// One live line on a terminal, and one of what is being said.
     Live(Box<LiveLine>),
@@ -39,6 +44,7 @@ impl Sink {
         }
     }
 
+    /// Lines cannot be taken back, so that a failure is shown at once.
     fn lines() -> Self {
         Self::Lines(Failures::new(FailureTiming::AtOnce))
     }
@@ -52,6 +58,7 @@ impl Sink {
     }
 
     /// Resolves when something was said that is to be printed.
+    /// Never for what is drawn: the live line looks by itself, several times a second.
     async fn news(&self) {
         match self {
             Self::Json(lines) => lines.news().await,
@@ -74,16 +81,21 @@ impl Sink {
 
 /// The live line: turn, tool, tokens, cost, elapsed.
 pub(crate) struct LiveLine {
+    /// Draws from a thread of its own.
     bar: ProgressBar,
+    /// Shared with the run, which appends to it, and with the drawing.
     tail: Arc<Tail>,
     failures: Failures,
     usage: Usage,
     cost: Money,
+    /// By target, from the first entry; none where the watcher began after it.
     prices: Vec<Option<bonded_kernel::Price>>,
+    /// The target that was asked last: its price counts for the answer.
     target: usize,
 }
 
 impl LiveLine {
+    /// The second line is the tail, computed each time it is drawn, since the width of the terminal may change.
     fn new(run: &RunId) -> Self {
         let bar = ProgressBar::new_spinner();
         let tail = Arc::new(Tail::new(run.clone()));
@@ -109,6 +121,7 @@ impl LiveLine {
         }
     }
 
+    /// An entry that ends an attempt takes the tail away, so that nothing is shown twice.
     fn show(&mut self, entry: &Entry) {
         let lines = self.failures.lines(entry);
         let activity = Activity::of(entry);
@@ -162,6 +175,7 @@ impl LiveLine {
         }
     }
 
+    /// An estimate for the eye: what was really booked is in the log's last entry.
     fn spent(&mut self, usage: Option<Usage>) {
         let Some(usage) = usage else { return };
         self.usage.add(&usage);
@@ -171,6 +185,7 @@ impl LiveLine {
     }
 }
 
+/// Whatever ends the watching, the terminal is left without a half-drawn line.
 impl Drop for LiveLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
@@ -181,6 +196,7 @@ impl Drop for LiveLine {
 pub(crate) struct RunWatcher {
     store: Arc<dyn Store>,
     run: RunId,
+    /// The sequence number of the last entry that was shown.
     after: u64,
     sink: Sink,
     trace: Trace,
@@ -217,6 +233,7 @@ impl RunWatcher {
     }
 
     /// Shows entries as they come, until the run has ended.
+    /// To be polled beside the run. It may be dropped at any await: what was shown is remembered.
     pub(crate) async fn follow(&mut self) -> Result<(), StoreError> {
         loop {
             self.entries_come().await?;
@@ -259,6 +276,7 @@ impl RunWatcher {
             .is_some_and(|entry| entry.event.ended().is_some()))
     }
 
+    /// Then there is nothing to be polled.
     pub(crate) fn is_quiet(&self) -> bool {
         matches!(self.sink, Sink::Quiet)
     }

@@ -1,4 +1,8 @@
 //! What models are saying just now, as lines of JSON among those of the log.
+//!
+//! A run tells what a model says while it says it; the entry comes when the reply is whole. Both go to stdout as
+//! lines, and a reader must be able to tell what belongs to which attempt: so a piece waits until the entry of its
+//! attempt is printed. A reader that is slow loses pieces and never entries, because the run does not wait for it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,9 +24,12 @@ pub(crate) struct Spoken {
     news: Notify,
 }
 
+/// Bounded by bytes and not by pieces, because a piece may be a letter or a page.
 #[derive(Default)]
 struct Pending {
+    /// In the order in which they were said; pieces of one attempt that follow each other are one.
     pieces: VecDeque<AttemptText>,
+    /// Of all texts together.
     bytes: usize,
 }
 
@@ -35,6 +42,7 @@ struct AttemptText {
 }
 
 impl LiveSink for Spoken {
+    /// Called by the run: it must neither wait nor fail.
     fn tell(&self, piece: &LivePiece<'_>) {
         let mut pending = self.lock();
         if pending.bytes + piece.text.len() > PENDING_BYTES_MAX {
@@ -55,12 +63,14 @@ impl LiveSink for Spoken {
 }
 
 impl AttemptText {
+    /// Whether the piece goes on with this text.
     fn is_of(&self, piece: &LivePiece<'_>) -> bool {
         (self.turn, self.attempt) == (piece.turn, piece.attempt) && self.run == *piece.run
     }
 }
 
 impl Spoken {
+    /// What is not due stays, in its order.
     fn take(&self, is_due: impl Fn(&AttemptText) -> bool) -> Vec<AttemptText> {
         let mut pending = self.lock();
         let (due, kept): (Vec<_>, Vec<_>) = pending.pieces.drain(..).partition(|it| is_due(it));
@@ -76,6 +86,7 @@ impl Spoken {
 }
 
 /// Prints the entries of a run as lines of JSON, and between them what is said.
+/// Without live pieces it is a printer of entries and nothing else.
 #[derive(Default)]
 pub(crate) struct JsonLines {
     spoken: Option<Arc<Spoken>>,
@@ -103,6 +114,7 @@ impl JsonLines {
         }
     }
 
+    /// What was said before the entry comes before it.
     pub(crate) fn show(&mut self, entry: &Entry) {
         self.speak(&entry.run);
         output::stdout(&json::entry(entry));

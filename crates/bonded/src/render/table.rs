@@ -1,4 +1,7 @@
 //! Columns as wide as their widest cell.
+//!
+//! Widths are counted in characters, which is enough for ids, words and figures; the last column may hold wide
+//! letters, and nothing stands after it.
 
 /// To which side the cells of a column are pushed.
 #[derive(Clone, Copy, PartialEq, Eq)]

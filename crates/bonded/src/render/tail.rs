@@ -1,4 +1,9 @@
 //! The end of what a model is saying just now, as one line of a terminal; or what is waited for, and how long still.
+//!
+//! It is drawn several times a second from another thread, while the run appends. So both sides only hold a lock
+//! for a moment, and the text is bounded. Models write what they like: nothing of it may move the cursor, change
+//! the order of letters or take more columns than the line has, because a line that wraps would leave its upper
+//! half behind each time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,18 +22,22 @@ pub(crate) struct Tail {
     live: Mutex<LiveText>,
 }
 
+/// What the line is made of, whichever of the two it shows.
 #[derive(Default)]
 struct LiveText {
+    /// With the attempt: what the text belongs to.
     turn: u32,
     attempt: u32,
     text: String,
     /// What failed last.
     failed: String,
+    /// When the provider is asked again; `None` while it is being asked.
     waits_until: Option<Instant>,
 }
 
 impl LiveSink for Tail {
     /// Agents that the run calls are not shown: their turns end unseen.
+    /// The text is cut only when it is twice as long as what is kept: otherwise each piece would move all of it.
     fn tell(&self, piece: &LivePiece<'_>) {
         if *piece.run != self.run {
             return;
@@ -45,6 +54,7 @@ impl LiveSink for Tail {
         }
     }
 
+    /// A wait that is too long for a clock is shown as none.
     fn wait(&self, wait: &LiveWait<'_>) {
         if *wait.run == self.run {
             let until = Instant::now().checked_add(Duration::from_millis(wait.wait_ms));
@@ -97,6 +107,7 @@ impl Tail {
     }
 }
 
+/// Rounded up, so that it never says zero seconds before the time has come.
 fn waiting(left: Duration, failed: &str) -> String {
     let seconds = left.as_millis().div_ceil(1_000);
     match failed {
@@ -116,11 +127,13 @@ fn begun(text: &str, columns: usize) -> String {
     format!("    {}", letters.collect::<String>())
 }
 
+/// At a whole character.
 fn end_of(text: &str) -> &str {
     let from = text.len().saturating_sub(KEPT_BYTES);
     &text[text.ceil_char_boundary(from)..]
 }
 
+/// From the end, letter by letter, until the line is full: the last words are the news.
 fn fitted(text: &str, columns: usize) -> String {
     const INDENT: &str = "    ";
     // A terminal may wrap a line that fills its last column.

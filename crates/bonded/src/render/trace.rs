@@ -1,4 +1,7 @@
 //! What is said on request beyond the usual lines.
+//!
+//! It reads the same entries as everything else. The arguments of a call stand in the decision and not in the entry
+//! that begins it, so that the last decision is kept.
 
 use std::sync::Arc;
 
@@ -15,7 +18,9 @@ pub(crate) struct Trace {
     verbose: bool,
     /// Says what goes to and comes from tool servers, whole.
     servers: bool,
+    /// From the first entry; without it no target has a name.
     config: Option<Arc<RunConfig>>,
+    /// Those of the last decision.
     calls: Vec<Call>,
 }
 
@@ -64,6 +69,7 @@ impl Trace {
         vec![]
     }
 
+    /// A call that is out of reach of the last decision has no arguments to show.
     fn invoked(&self, entry: &Entry, call: u32, tool: &str) -> Vec<String> {
         let mut lines = vec![];
         if self.verbose {
@@ -79,6 +85,7 @@ impl Trace {
     }
 }
 
+/// By name alone, as the model sees it.
 fn is_of_server(tool: &str) -> bool {
     tool.contains("__") && !tool.starts_with(OWN)
 }

@@ -1,4 +1,7 @@
 //! Plans and what became of them, for people.
+//!
+//! Tables go to stdout at the end, lines to stderr on the way. A line never claims more than is durable: an item is
+//! ready when its agent is done, and has its status only when its receipt is sealed.
 
 use bonded_work::WorkNews;
 use bonded_work_rules::{RunResult, WorkItem, WorkPlan, WorkStatus};
@@ -25,6 +28,7 @@ pub(crate) fn levels(plan: &WorkPlan) -> String {
     table(titles, rows.map(|(level, item)| planned(level, item)))
 }
 
+/// One row, with the limits that hold for the item.
 fn planned(level: usize, item: &WorkItem) -> [String; 9] {
     let limits = item.constraints;
     let after: Vec<&str> = item.dependencies.iter().map(|id| id.as_str()).collect();
@@ -73,6 +77,7 @@ fn result(result: &RunResult) -> [String; 8] {
     ]
 }
 
+/// Passed of all that ran; nothing where nobody counted.
 fn tests(result: &RunResult) -> String {
     match (result.metrics.tests_passed, result.metrics.tests_failed) {
         (Some(passed), failed) => format!("{passed}/{}", passed + failed.unwrap_or(0)),
@@ -80,6 +85,7 @@ fn tests(result: &RunResult) -> String {
     }
 }
 
+/// The reason of a denial goes before an error.
 fn why(result: &RunResult) -> &str {
     let reason = result.denial_reason.as_deref();
     reason.or(result.error.as_deref()).unwrap_or_default()

@@ -1,4 +1,7 @@
 //! Goals of an agent.
+//!
+//! The agent file says nearly everything; the command line adds limits, overrides and where it works. What a run of
+//! it would refuse is refused here, before a store is opened.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
@@ -15,6 +18,7 @@ use crate::agents;
 use crate::error::CliError;
 use bonded_host::keeping;
 
+/// The sample is made without input, so that it is unchecked: each input is checked when it is there.
 pub(super) fn prepare_agent(
     args: &SetupRequest<'_>,
     file: &Path,
@@ -51,6 +55,7 @@ pub(super) fn prepare_agent(
 }
 
 /// Makes a goal of an agent as if it were to be run, to see whether it could.
+/// An agent that takes JSON refuses the word that stands in for its input, and is good all the same.
 pub(crate) fn assignment_for_check(agent: &Agent) -> Result<(), CliError> {
     let needs_json = agent.file.input.is_some();
     match agent.goal(Assignment {

@@ -1,4 +1,7 @@
 //! Which run a person means.
+//!
+//! People type the beginning of an id. A whole id always means itself, also where it begins another one; a
+//! beginning counts only if it is that of one run.
 
 use bonded_kernel::RunId;
 use bonded_state::{ListFilter, Store};
@@ -6,6 +9,7 @@ use bonded_state::{ListFilter, Store};
 use crate::error::{CliError, Code};
 
 /// Finds the one run that a person means by a whole id or the beginning of one.
+/// Six are looked for: more than one is enough to refuse, and a few are worth showing.
 pub(crate) async fn find_run(store: &dyn Store, named: &str) -> Result<RunId, CliError> {
     let exact = RunId::new(named).map_err(|_| unknown_run(named))?;
     if store.head(&exact).await?.is_some() {
@@ -31,6 +35,7 @@ pub(crate) async fn find_run(store: &dyn Store, named: &str) -> Result<RunId, Cl
     }
 }
 
+/// What cannot be an id at all is an unknown run to the person as well.
 fn unknown_run(named: &str) -> CliError {
     CliError::new(
         Code::UnknownRun,
@@ -39,6 +44,7 @@ fn unknown_run(named: &str) -> CliError {
 }
 
 /// The ids that look most like what was typed, else the newest.
+/// Among the newest 200, so that a slip in a large store costs little.
 async fn near_runs(store: &dyn Store, named: &str) -> Result<String, CliError> {
     let filter = ListFilter {
         prefix: None,

@@ -1,4 +1,7 @@
 //! The most that a run may take, and what tokens cost.
+//!
+//! Money is counted in whole picodollars, so that sums are exact. A limit of cost without a price could not be
+//! kept, and is refused instead of ignored.
 
 use bonded_host::agent::listed;
 use bonded_kernel::{Limits, Money, Price, RunConfig};
@@ -7,6 +10,7 @@ use crate::args::LimitArgs;
 use crate::error::{CliError, Code};
 
 /// The limits that no option speaks of.
+/// Zero seconds is no limit. How many repeats end a run depends on what runs: the caller says it.
 pub(crate) fn own_limits(args: &LimitArgs, repeats_max: u32) -> Result<Limits, CliError> {
     let cost_max = args.max_cost.as_deref().map(|text| {
         text.parse::<Money>()
@@ -28,11 +32,13 @@ pub(super) fn listed_prices(config: &RunConfig) -> impl Iterator<Item = String> 
     targets.filter(move |_| is_limited).filter_map(listed)
 }
 
+/// The hint differs by whether a flag or the configuration can say it.
 pub(crate) fn no_price(hint: &str) -> CliError {
     CliError::new(Code::NoPrice, "--max-cost needs to know what tokens cost").hint(hint)
 }
 
 /// Reads dollars a million tokens into picodollars a token.
+/// Cached tokens cost as much as others where nobody says less: a limit must not be passed by an assumption.
 pub(super) fn parse_price(text: &str) -> Result<Price, CliError> {
     let bad = |why: String| {
         CliError::new(Code::Usage, format!("--price {text:?}: {why}"))

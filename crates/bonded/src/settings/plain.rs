@@ -1,4 +1,7 @@
 //! Goals without an agent: the built-in tools work on them.
+//!
+//! Such a run takes its model and options from flags, configuration and variables like an agent, but has built-in
+//! tools only and no servers. By default it has more room than an agent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,6 +25,8 @@ use crate::args::{AgentArgs, ModelArgs, variable};
 use crate::error::{CliError, Code};
 use bonded_host::keeping;
 
+/// A server that only a base URL names is looked for first: its models have any name, and must not be resolved as
+/// if their provider were in the name.
 pub(super) fn prepare_plain(
     args: &SetupRequest<'_>,
     dir: String,
@@ -61,7 +66,7 @@ pub(super) fn prepare_plain(
             .then_some(OUTPUT_KEPT_BYTES_MAX),
         ..OwnTools::default()
     };
-    config.output_usual = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
+    config.output_is_default = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
     let system = system_text(args.system)?;
     let before = config.targets.iter().flat_map(warnings_before);
     let warnings = before.chain(listed_prices(&config)).collect();
@@ -133,6 +138,7 @@ fn is_builtin(name: &str) -> bool {
 }
 
 /// A run without an agent has more room, and leaves to the provider what nobody speaks of.
+/// Only what nobody has set; a file or flag that names the same number as the built-in default counts as set.
 fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
     let is_default = |key: &str| sources.get(key) == Some(&Source::BuiltIn);
     if is_default("maxTurns") {
@@ -149,6 +155,7 @@ fn as_plain(options: &mut Options, sources: &BTreeMap<&'static str, Source>) {
     }
 }
 
+/// The flags of price and key hold for all targets.
 fn plain_config(
     args: &SetupRequest<'_>,
     dir: String,
@@ -194,6 +201,7 @@ fn plain_config(
 /// More than any model reads.
 const SYSTEM_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// It replaces the default text; it is not put before it.
 fn system_text(file: Option<&Path>) -> Result<Text, CliError> {
     let Some(path) = file else {
         return Ok(DEFAULT_SYSTEM.into());
@@ -215,6 +223,7 @@ fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
 
 /// The models that are named here, by a variable or by the configuration, each as a run without an agent would ask it, and
 /// where they are asked from.
+/// One that cannot be resolved is an error among the others, and hides none of them.
 pub(crate) fn models_named() -> Result<(Vec<Result<Target, CliError>>, Workplace), CliError> {
     let dir = working_directory(None)?;
     let workplace = agents::looking(&AgentArgs::default(), Path::new(&dir))?;

@@ -1,4 +1,7 @@
 //! Where things are kept, and what is opened there.
+//!
+//! Three ways to open: to begin runs, which makes the file; to go on with them, which needs it; to look, which does
+//! not even need to write it. A command takes the weakest that does.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +49,7 @@ pub(crate) fn open_store_to_read(argument: Option<&Path>) -> Result<Arc<dyn Stor
 }
 
 /// A host for commands that drive what is in the store already.
+/// Nothing is sealed yet: what a run uses is read when its tools are opened, and the stance says what of it counts.
 pub(crate) fn host(store: Arc<dyn Store>, stance: Stance) -> (Host, Arc<AgentTools>) {
     agents::unsealed_host(
         store,

@@ -1,4 +1,8 @@
 //! Which models are asked.
+//!
+//! A model is named with its provider, by a script's file, or by any name at a server whose address is given. What
+//! can be wrong with a name is reported before anything runs, together with what a key in the environment would do
+//! that a person may not expect.
 
 use std::path::Path;
 
@@ -33,7 +37,9 @@ pub(super) fn warnings_before(target: &Target) -> Vec<String> {
 /// A server that only its base URL names, with models of any name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UrlServer {
+    /// As the flag or the variable has it.
     base_url: String,
+    /// The variable that has the key, where one is named.
     key_env: Option<String>,
     /// Whether a flag names it; a variable is set once for everything.
     pub(super) is_argument: bool,
@@ -41,6 +47,7 @@ pub(super) struct UrlServer {
 
 impl UrlServer {
     /// What the flags name, else the variables. The key of a variable is not for another server than that of the other.
+    /// A key must never reach a server that it was not set for, merely because a flag names another one.
     pub(super) fn of(args: &ModelArgs, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let variable_url = variable("BONDED_BASE_URL");
         let base_url = args.base_url.clone().or_else(|| variable_url.clone())?;
@@ -55,6 +62,8 @@ impl UrlServer {
 }
 
 /// Whether one of the models is named with its provider.
+/// A provider that is configured wrongly is known too: its mistake is to be shown, and not hidden by another
+/// server.
 pub(super) fn names_provider(models: &Given, config: &Config) -> bool {
     let names = models.value.as_str().unwrap_or_default().split(',');
     let is_known = |provider: &str| {
@@ -98,6 +107,7 @@ pub(super) fn custom_targets(
     Ok(targets)
 }
 
+/// Says what was looked for and which keys are set, never what they are.
 pub(super) fn no_model() -> CliError {
     let known: Vec<&str> = KNOWN_PROVIDERS.iter().map(|known| known.name).collect();
     let keys: Vec<String> = KNOWN_PROVIDERS
@@ -137,6 +147,7 @@ pub(crate) fn check_scripts(options: &Options) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Here it only has to be good; nothing of it is kept.
 fn check_script(path: &Path) -> Result<(), CliError> {
     match Script::load(path) {
         Ok(_) => Ok(()),

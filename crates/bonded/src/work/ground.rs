@@ -1,7 +1,9 @@
 //! The process in which copies of trees are mounted.
+//!
+//! Mounting needs a namespace, and one can be entered only while there is a single thread: so it comes before the
+//! runtime. Where that is impossible, copies are made in another way, and the reason is kept for whoever asks.
 
-use bonded_work::Watcher;
-use bonded_work::tree::enter_namespace;
+use bonded_work::tree::{Watcher, enter_namespace};
 
 use crate::args::WorkArgs;
 
@@ -14,6 +16,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
+    /// The watcher is started before the namespace is entered, or it would be inside as well.
     pub(crate) fn enter(args: &WorkArgs) -> Self {
         if args.dry_run {
             let entered = Err("nothing runs".to_owned());

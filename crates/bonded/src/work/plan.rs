@@ -1,4 +1,9 @@
 //! A plan, checked whole before anything runs.
+//!
+//! A plan may depend on items of other plans on the same tree, which may be at work just now. So a check that fails
+//! for nothing but such dependencies is repeated for a while; what nobody has done by then is missing, and what
+//! depends on it is blocked and not failed. Every other fault refuses the plan at once, with all faults and their
+//! lines.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,6 +35,8 @@ pub(crate) struct CheckedPlan {
     pub(crate) tree_wait_ms: u64,
 }
 
+/// What was missing when the plan began is missing when it is resumed, unless it has been done since: a resume
+/// waits for nothing that was waited for already.
 pub(crate) async fn check(
     args: &WorkArgs,
     workshop: &Workshop,
@@ -87,6 +94,7 @@ fn tell_waiting(awaited: &BTreeSet<ItemId>, wait_ms: u64, shown: &mut BTreeSet<I
     }
 }
 
+/// Looked at without the lock, and so never mended here.
 fn history(workshop: &Workshop, root: &Path) -> Result<History, CliError> {
     // Another plan may be writing to it: whoever holds the tree's lock mends what is wrong with it.
     let history = History::look(&workshop.tree_dir(root));
@@ -99,6 +107,7 @@ fn known_missing(record: &PlanRecord) -> BTreeSet<ItemId> {
     ids.flatten().collect()
 }
 
+/// Limits that an item does not name are those of the preset.
 fn read(
     args: &WorkArgs,
     value: &Value,
@@ -115,10 +124,10 @@ fn read(
 
 /// The dependency that another plan may yet do. One that is nearly that of an item of this plan is a slip.
 fn awaited(fault: &PlanFault) -> Option<ItemId> {
-    match &fault.kind {
-        PlanFaultKind::UnknownDependency { id, nearest: None } => ItemId::new(id).ok(),
-        _ => None,
-    }
+    let PlanFaultKind::UnknownDependency { id, nearest: None } = &fault.kind else {
+        return None;
+    };
+    ItemId::new(id).ok()
 }
 
 /// Everything that is wrong with a plan, each with its line.

@@ -1,4 +1,7 @@
 //! Who works on the items of a plan: the agents and models that the command line names.
+//!
+//! Each agent is prepared once, on the tree itself; what it is assigned works on a copy. A work item always has a
+//! sandbox, because only what happens within the copy can be undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +9,7 @@ use std::sync::Arc;
 
 use bonded_kernel::{HeldFile, SandboxLevel};
 use bonded_state::Store;
-use bonded_work::{Assigned, PlanRecord, Staff, goal_text};
+use bonded_work::{Assigner, Assignment, PlanRecord, goal_text};
 use bonded_work_rules::{AgentId, WorkItem};
 
 use crate::agents::{self, Verbosity};
@@ -17,12 +20,14 @@ use crate::settings::{self, RunSetup, SetupRequest};
 /// One agent for all items, or one for each `agent_id` that the plan speaks of.
 pub(crate) struct CommandLineStaff {
     store: Arc<dyn Store>,
+    /// For whatever has nobody of its own.
     of_all: Option<RunSetup>,
     of_one: BTreeMap<AgentId, RunSetup>,
 }
 
 impl CommandLineStaff {
     /// Every agent and model is looked at before anything runs.
+    /// Every id of the plan must have somebody: one that has nobody would be found after hours of work.
     pub(crate) fn new(
         args: &WorkArgs,
         record: &PlanRecord,
@@ -66,10 +71,12 @@ impl CommandLineStaff {
         Ok(staff)
     }
 
+    /// Whoever is named for the id goes before whoever is named for all.
     fn who(&self, id: AgentId) -> Option<&RunSetup> {
         self.of_one.get(&id).or(self.of_all.as_ref())
     }
 
+    /// One agent that wants no words is enough: they share the screen.
     pub(crate) fn is_quiet(&self) -> bool {
         let mut all = self.of_all.iter().chain(self.of_one.values());
         all.any(|prepared| prepared.options.quiet)
@@ -89,8 +96,10 @@ impl CommandLineStaff {
     }
 }
 
-impl Staff for CommandLineStaff {
-    fn assign(&self, item: &WorkItem, dir: &Path) -> Result<Assigned, String> {
+impl Assigner for CommandLineStaff {
+    /// The goal is made on the spot, with its own nonce and the copy as its directory. The host is its own too, so
+    /// that tools of two items never meet.
+    fn assign(&self, item: &WorkItem, dir: &Path) -> Result<Assignment, String> {
         let prepared = self
             .who(item.agent_id)
             .ok_or_else(|| format!("nobody is named for {}", item.agent_id))?;
@@ -104,10 +113,11 @@ impl Staff for CommandLineStaff {
         workplace.dir = dir.to_owned();
         let shown = Verbosity::of(&prepared.options);
         let (host, tools) = agents::host(self.store.clone(), workplace, shown);
-        Ok(Assigned { host, goal, tools })
+        Ok(Assignment { host, goal, tools })
     }
 }
 
+/// The root is the tree and not a copy: files are trusted where they lie, before anybody works.
 fn prepare(
     args: &WorkArgs,
     record: &PlanRecord,

@@ -1,4 +1,7 @@
 //! What the server itself goes by, out of `config.json`.
+//!
+//! The file is read once, when a command begins; a change counts after a restart. A value that means nothing is
+//! warned of, one that cannot be used refuses the start, with the key that it stands under.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +10,7 @@ use std::time::Duration;
 use axum::http::HeaderName;
 use bonded_host::config::Environment;
 use bonded_workspace::config::{HostSurroundings, WorkspaceConfig, data_file, environment};
-use bonded_workspace::{ProviderHealth, Tell, WallClock};
+use bonded_workspace::{OperatorSink, ProviderHealth, WallClock};
 use bonded_workspace_rules::Workspace;
 
 use crate::error::{CliError, Code};
@@ -21,7 +24,9 @@ pub(crate) const LISTEN: &str = "127.0.0.1:8130";
 /// A configuration that was read, with what in it means nothing.
 #[derive(Debug)]
 pub(crate) struct Configured {
+    /// As the file says, with the defaults of what it leaves out.
     pub(crate) config: WorkspaceConfig,
+    /// What rules are checked against: the directory, the variables and the default memory.
     pub(crate) surroundings: Arc<HostSurroundings>,
     /// The agent's prompt.
     pub(crate) prompt_file: PathBuf,
@@ -37,6 +42,7 @@ impl Configured {
     }
 }
 
+/// Neither the prompt nor the provider is looked at here: commands on notes need neither.
 pub(crate) fn read(dir: &DataDir) -> Result<Configured, CliError> {
     let read = WorkspaceConfig::load(&dir.config_file()).map_err(|error| {
         CliError::new(Code::Config, error.to_string())
@@ -69,7 +75,7 @@ pub(crate) fn provider(
     dir: &DataDir,
     config: &WorkspaceConfig,
     variables: Environment,
-    tell: Tell,
+    tell: OperatorSink,
 ) -> Result<Arc<ProviderHealth>, CliError> {
     let health = ProviderHealth::new(config, variables, Arc::new(WallClock), tell);
     let health = health.map_err(|error| {
@@ -83,6 +89,7 @@ pub(crate) fn provider(
 }
 
 /// The settings that requests and sockets are answered by.
+/// Megabytes and milliseconds of the file become bytes and durations here.
 pub(crate) fn settings(config: &WorkspaceConfig) -> Result<Settings, CliError> {
     let (server, websocket, security) = (&config.server, &config.websocket, &config.security);
     let csrf_header = HeaderName::from_bytes(security.csrf_header.as_bytes()).map_err(|_| {

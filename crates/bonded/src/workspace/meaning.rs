@@ -1,4 +1,6 @@
 //! Search by meaning: the embedding model of a data directory, and the task that shows it the notes.
+//!
+//! Both are optional: without a model notes are found by their words alone.
 
 use std::sync::Arc;
 

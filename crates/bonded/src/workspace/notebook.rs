@@ -1,10 +1,13 @@
 //! A workspace on this machine, for commands: its store and which workspace is meant.
+//!
+//! It asks no server and knows no users: whoever can open the files may do everything. A server that runs meanwhile
+//! sees what is written here at its next look into the store.
 
 use std::sync::Arc;
 
 use bonded_kernel::{Millis, NoteId};
 use bonded_workspace::config::HostSurroundings;
-use bonded_workspace::store::{StoredRule, WorkspaceStore, Write, Written};
+use bonded_workspace::store::{CommittedWrite, StoredRule, WorkspaceStore, Write};
 use bonded_workspace_rules::{Actor, Chain, Change, Note, Rule, Workspace};
 
 use super::config_file;
@@ -13,6 +16,7 @@ use crate::error::{CliError, Code, store_error};
 use bonded_serve::workspace::clock::now;
 use bonded_serve::workspace::data_dir::DataDir;
 
+/// One workspace, with what its rules are checked against.
 #[derive(Debug)]
 pub(crate) struct Notebook {
     pub(crate) store: Arc<WorkspaceStore>,
@@ -21,6 +25,7 @@ pub(crate) struct Notebook {
 }
 
 impl Notebook {
+    /// Without a name, the oldest workspace is meant. Two of the same name are distinguished by their ids.
     pub(crate) async fn open(place: &PlaceArgs) -> Result<Self, CliError> {
         let dir = DataDir::open(&place.data.data)?;
         let store = dir.open_store_to_read()?;
@@ -50,12 +55,16 @@ impl Notebook {
     }
 
     /// Makes a change as whoever has the files.
-    pub(crate) async fn write(&self, change: Change) -> Result<Written, CliError> {
+    pub(crate) async fn write(&self, change: Change) -> Result<CommittedWrite, CliError> {
         self.write_at(change, now()).await
     }
 
     /// The same at a time of the past, for what is read back from files.
-    pub(crate) async fn write_at(&self, change: Change, at: Millis) -> Result<Written, CliError> {
+    pub(crate) async fn write_at(
+        &self,
+        change: Change,
+        at: Millis,
+    ) -> Result<CommittedWrite, CliError> {
         let write = by_keeper(change, at);
         self.store.write(write).await.map_err(store_error)
     }
@@ -86,6 +95,7 @@ impl Notebook {
     }
 
     /// The rule with this id.
+    /// A rule of another workspace, or one that was deleted, is not there.
     pub(crate) async fn rule(&self, named: &str) -> Result<Rule, CliError> {
         let missing = || {
             CliError::new(
@@ -104,6 +114,8 @@ impl Notebook {
 }
 
 /// A change by whoever has the files.
+/// It has no idempotency key, so that the same command twice is two changes, and no chain: it was caused by no
+/// rule.
 pub(crate) fn by_keeper(change: Change, at: Millis) -> Write {
     Write {
         actor: Actor::System,

@@ -1,4 +1,8 @@
 //! A data directory that is ready to be served: what was missing is made, what is there is checked.
+//!
+//! What is missing is made first. Everything that can be refused comes next: configuration, prompt, settings,
+//! models. Then the store is opened, its directory hidden from all commands, and the owner made where there is
+//! none. Only then is anything served.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,11 +20,13 @@ use bonded_serve::workspace::Site;
 use bonded_serve::workspace::data_dir::DataDir;
 use bonded_serve::workspace::site::Settings;
 
+/// Everything that was checked, until it is served. Nothing of it works yet: no rule fires and no note is indexed.
 #[derive(Debug)]
 pub(crate) struct OpenWorkspace {
     pub(crate) dir: DataDir,
     pub(crate) store: Arc<WorkspaceStore>,
     pub(crate) configured: Configured,
+    /// What requests and sockets are answered by.
     settings: Settings,
     embedder: Option<Arc<Embedder>>,
     provider: Arc<ProviderHealth>,
@@ -64,6 +70,7 @@ impl OpenWorkspace {
 
     /// What requests share. From now on notes are indexed, if they are to be found by meaning, and the agent's provider
     /// is looked at.
+    /// Nobody waits for either: a provider that is down keeps no server from starting.
     pub(crate) fn site(self, stop: CancellationToken) -> Arc<Site> {
         let surroundings = self.configured.surroundings;
         if let Some(embedder) = &self.embedder {

@@ -1,4 +1,8 @@
 //! The workspace at work: what its requests share, and the engine that fires its rules and drives their runs.
+//!
+//! The engine takes what rules are due from the store and hands it to one of three: loops of the workspace's agent,
+//! runs of agent files, and plans, which are worked off by a process of their own because mounts need one. All of
+//! them share one store of runs with the agents that are served beside.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +22,12 @@ use crate::error::{CliError, Code};
 use crate::{output, settings};
 use bonded_serve::workspace::Site;
 
+/// To be ended by `ended` after the stop; dropped, it leaves the engine to itself.
 #[derive(Debug)]
 pub(crate) struct Serving {
     pub(crate) site: Arc<Site>,
     tools: Arc<AgentTools>,
+    /// Ends by itself after the stop.
     engine: JoinHandle<()>,
 }
 
@@ -52,6 +58,7 @@ impl Serving {
     }
 
     /// Waits, after the stop, for the engine and for the sockets.
+    /// The engine goes first: it uses the tools, which are stopped last.
     pub(crate) async fn ended(self) {
         // An engine that panicked has told so, and is as much at its end.
         let _ended = self.engine.await;
@@ -61,6 +68,7 @@ impl Serving {
 }
 
 /// Who does what rules say: one host for loops of the agent and runs of agent files, and processes for plans.
+/// The tools of loops stand before those of agents: they have the notes.
 fn actions(
     opened: &OpenWorkspace,
     args: &ServedArgs,
@@ -126,6 +134,7 @@ fn workplace(opened: &OpenWorkspace, args: &ServedArgs) -> Result<Workplace, Cli
 }
 
 /// This program, for plans that are worked off in a process of their own.
+/// Without it no plan could be worked off, so that the server does not start.
 fn own_program() -> Result<PathBuf, CliError> {
     std::env::current_exe().map_err(|error| {
         CliError::new(

@@ -108,7 +108,7 @@ fn a_window_of_512_ends_in_a_report_whoever_says_so() {
     let asked = json!({ "data": [{ "id": "one", "max_model_len": 512 }] });
     let worlds = [
         ("configured", World::with_tools().config(&configured)),
-        ("asked", World::with_tools().lists(asked)),
+        ("asked", World::with_tools().lists(&asked)),
         ("learned", World::with_tools().says([too_large(512)])),
     ];
     for (source, world) in worlds {
@@ -125,7 +125,7 @@ fn a_window_of_512_ends_in_a_report_whoever_says_so() {
 fn a_window_of_512_that_cannot_hold_half_of_the_request_is_named_and_nothing_is_sent() {
     let asked = json!({ "data": [{ "id": "one", "max_model_len": 512 }] });
     let world = World::with_tools()
-        .lists(asked)
+        .lists(&asked)
         .prompt(&"A rule. ".repeat(1_000));
     let outcome = world.run(&[], "small").failed();
     assert_eq!(outcome.requests.len(), 0);
@@ -154,7 +154,7 @@ fn a_server_whose_context_is_no_number_of_tokens_has_not_said_anything() {
             "data": [{ "id": "one", "owned_by": "llamacpp", "meta": { "n_ctx": lie } }],
             "default_generation_settings": { "n_ctx": lie },
         });
-        let world = World::new().lists(said).says([report("done")]);
+        let world = World::new().lists(&said).says([report("done")]);
         let outcome = world.run(&[], "work").good();
         assert!(
             world.looks().iter().any(|it| it.starts_with("/props")),

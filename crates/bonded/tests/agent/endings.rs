@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::reply::{echo, refusal, report, report_tag, text};
-use crate::world::{World, start};
+use crate::world::{World, peak_kb, start};
 
 #[test]
 fn a_run_that_went_well_has_the_order_of_messages_that_is_promised() {
@@ -157,21 +157,11 @@ fn four_hundred_turns_take_little_memory_and_are_all_on_record() {
         "--override",
         "contextWindow=100000000",
     ];
-    let mut child = start(&mut world.run_command(&flags, "go on"));
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak_kb = 0;
-    while child.try_wait().expect("it can be waited for").is_none() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kb = line.and_then(|it| it.trim().trim_end_matches(" kB").parse().ok());
-        peak_kb = kb.unwrap_or(0).max(peak_kb);
-        if world.requests_count() == 400 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let child = start(&mut world.run_command(&flags, "go on"));
+    let peak_kb = peak_kb(&child);
     let outcome = world.finish(child).good();
     assert_eq!(outcome.result["turns"], 400);
     assert_eq!(world.bonded(&["verify", outcome.run_id()]).code, Some(7));
+    let peak_kb = peak_kb.join().expect("looking does not panic");
     assert!((1..MEMORY_KB_MAX).contains(&peak_kb), "{peak_kb} kB");
 }

@@ -1,16 +1,12 @@
 //! Agents as their users meet them: the real binary, a scripted provider that records what it is asked, and
 //! a real tool server on stdin and stdout.
 
-#[path = "../../../testkit/tests/mcp/issuer.rs"]
-mod issuer;
+use bonded_testkit::{issuer, provider};
+
 mod outcome;
-mod provider;
+#[path = "../../../testkit/tests/installed/program.rs"]
+mod program;
 mod reply;
-#[expect(dead_code, reason = "the tests of the tools use more of it")]
-#[path = "../../../tools/tests/it/rest_server.rs"]
-mod rest_server;
-#[path = "../../../testkit/src/bin/tool_server.rs"]
-mod tool_server;
 mod world;
 
 mod absurd;

@@ -1,13 +1,13 @@
 //! Queues: how many calls of the tools that are bound to one run at a time.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use bonded_testkit::http;
+use bonded_testkit::process::Process;
 use serde_json::{Value, json};
 
 use crate::reply::{Reply, call, calls, report};
-use crate::world::{Outcome, World, start};
+use crate::world::{Outcome, World};
 
 const SLEEP_MS: u64 = 700;
 
@@ -220,19 +220,9 @@ fn a_person_who_asks_for_more_is_told_of_the_call_that_waited_and_of_no_other() 
 }
 
 /// One request to a server, and the body of its answer.
-fn ask(address: &str, line: &str, headers: &str, body: &str) -> Value {
-    let mut stream = TcpStream::connect(address).expect("the server listens");
-    let length = body.len();
-    let head = format!(
-        "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n"
-    );
-    stream
-        .write_all(format!("{head}{body}").as_bytes())
-        .expect("it can be sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it is answered");
-    let (_, body) = answer.split_once("\r\n\r\n").expect("an answer has a body");
-    serde_json::from_str(body).unwrap_or_else(|_| panic!("{body}"))
+fn ask(address: &str, line: &str, headers: &str, body: Option<&Value>) -> Value {
+    let reply = http::ask(address, line, headers, body);
+    reply.expect("the server answers").json()
 }
 
 #[test]
@@ -247,21 +237,16 @@ fn the_health_of_a_server_says_what_its_queues_have_seen_to_those_who_may_ask() 
         "--token",
         "sesame",
     ];
-    let mut child = start(&mut world.command(&flags));
-    let stderr = child.stderr.take().expect("stderr is a pipe");
-    let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
-    let address = lines
-        .find_map(|line| Some(line.strip_prefix("listening on http://")?.to_owned()))
-        .expect("the server says where it listens");
-    let token = "Authorization: Bearer sesame\r\n";
-    let question = json!({ "model": "agent", "messages": [{ "role": "user", "content": "why?" }] })
-        .to_string();
+    let (_server, address) = Process::serve(&mut world.command(&flags));
+    let token = "Authorization: Bearer sesame";
+    let question = json!({ "model": "agent", "messages": [{ "role": "user", "content": "why?" }] });
     std::thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| ask(&address, "POST /v1/chat/completions", token, &question));
+            let line = "POST /v1/chat/completions";
+            scope.spawn(|| ask(&address, line, token, Some(&question)));
         }
     });
-    let health = ask(&address, "GET /health", token, "");
+    let health = ask(&address, "GET /health", token, None);
     let queues = health["queues"].as_array().cloned().unwrap_or_default();
     let narrow = queues.iter().find(|queue| queue["name"] == "narrow");
     let narrow = narrow.unwrap_or_else(|| panic!("{health:#}"));
@@ -278,9 +263,7 @@ fn the_health_of_a_server_says_what_its_queues_have_seen_to_those_who_may_ask() 
         "{narrow:#}"
     );
     assert_eq!(
-        ask(&address, "GET /health", "", ""),
+        ask(&address, "GET /health", "", None),
         json!({ "status": "ok" })
     );
-    child.kill().expect("a server can be killed");
-    child.wait().expect("a killed server ends");
 }

@@ -1,11 +1,9 @@
 //! REST tools and OpenAPI documents in the hands of an agent.
 
-use std::io::Write as _;
-
 use serde_json::{Value, json};
 
-use crate::reply::{call, report};
-use crate::rest_server::{Server, whole};
+use crate::provider::Provider;
+use crate::reply::{call, raw, report};
 use crate::world::World;
 
 const SHOP: &str = "
@@ -21,8 +19,12 @@ paths:
       requestBody: { required: true, content: { multipart/form-data: {} } }
 ";
 
-fn json_server() -> Server {
-    Server::saying(200, "content-type: application/json\r\n", r#"{ "t": 21 }"#)
+fn json_server() -> Provider {
+    Provider::serving(|_| raw(200, "application/json", r#"{ "t": 21 }"#))
+}
+
+fn url(server: &Provider, path: &str) -> String {
+    server.origin() + path
 }
 
 #[test]
@@ -31,7 +33,7 @@ fn a_rest_tool_is_called_by_either_name_and_its_secret_stays_out_of_the_log() {
         let server = json_server();
         let weather = json!({
             "description": "The weather of a city.",
-            "url": server.url("/now/${parameters.city}"),
+            "url": url(&server, "/now/${parameters.city}"),
             "headers": { "Authorization": "Bearer ${WEATHER_KEY}" },
             "parametersSchema": { "city": { "type": "string" } },
         });
@@ -53,9 +55,9 @@ fn a_rest_tool_is_called_by_either_name_and_its_secret_stays_out_of_the_log() {
             texts[0]
         );
         assert_eq!(texts[1], r#"{"t":21}"#);
-        let seen = server.seen();
+        let seen = server.heard();
         assert_eq!(seen.len(), 1);
-        assert_eq!(seen[0].target, "/now/K%C3%B6ln");
+        assert_eq!(seen[0].path, "/now/K%C3%B6ln");
         assert_eq!(seen[0].headers["authorization"], "Bearer hunter2");
         let log = Value::Array(world.log(outcome.run_id())).to_string();
         assert!(log.contains("rest__weather") && !log.contains("hunter2"));
@@ -64,12 +66,12 @@ fn a_rest_tool_is_called_by_either_name_and_its_secret_stays_out_of_the_log() {
 
 #[test]
 fn a_secret_that_a_server_says_again_is_not_shown() {
-    let server = Server::start(|seen, stream| {
-        let said = format!("{} {}", seen.target, seen.headers["x-shop-token"]);
-        stream.write_all(&whole(200, "content-type: text/plain\r\n", said.as_bytes()))
+    let server = Provider::serving(|asked| {
+        let said = format!("{} {}", asked.path, asked.headers["x-shop-token"]);
+        raw(200, "text/plain", said)
     });
     let shop = json!({
-        "url": server.url("/?api_key=planted-9xQ2wL7mZk4"),
+        "url": url(&server, "/?api_key=planted-9xQ2wL7mZk4"),
         "headers": { "X-Shop-Token": "planted-Vb3Nm6Qw9Er" },
     });
     let world = World::new()
@@ -82,7 +84,7 @@ fn a_secret_that_a_server_says_again_is_not_shown() {
         ["/?api_key=[secret api_key] [secret X-Shop-Token]"]
     );
     assert_eq!(
-        server.seen()[0].headers["x-shop-token"],
+        server.heard()[0].headers["x-shop-token"],
         "planted-Vb3Nm6Qw9Er"
     );
 }
@@ -90,7 +92,7 @@ fn a_secret_that_a_server_says_again_is_not_shown() {
 #[test]
 fn the_operations_of_a_document_are_called_and_what_is_left_out_is_said() {
     let server = json_server();
-    let shop = json!({ "spec": "api/shop.yaml", "baseUrl": server.url("/v2") });
+    let shop = json!({ "spec": "api/shop.yaml", "baseUrl": url(&server, "/v2") });
     let world = World::new()
         .front("tools: openapi:shop")
         .config(&json!({ "openapiSpecs": { "shop": shop } }))
@@ -101,7 +103,7 @@ fn the_operations_of_a_document_are_called_and_what_is_left_out_is_said() {
         ]);
     let outcome = world.run(&[], "look").good();
     assert_eq!(outcome.tool_texts(), [r#"{"t":21}"#]);
-    assert_eq!(server.seen()[0].target, "/v2/items/a%20b");
+    assert_eq!(server.heard()[0].path, "/v2/items/a%20b");
     let warned = "openapi:shop: POST /items/{id} is left out: its body is multipart/form-data";
     assert!(outcome.stderr.contains(warned), "{}", outcome.stderr);
 }
@@ -109,7 +111,7 @@ fn the_operations_of_a_document_are_called_and_what_is_left_out_is_said() {
 #[test]
 fn a_tool_that_the_service_cannot_be_told_of_is_left_out_and_the_run_goes_on() {
     let server = json_server();
-    let tool = |schema: Value| json!({ "url": server.url("/"), "parametersSchema": schema });
+    let tool = |schema: Value| json!({ "url": url(&server, "/"), "parametersSchema": schema });
     let union = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "string" } },
         "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] });
     // Its reference leads nowhere once the union is gone, and a part with a name of its own keeps it from being moved.

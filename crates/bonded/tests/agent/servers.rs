@@ -1,62 +1,32 @@
 //! Tool servers over HTTP, and servers that do not stay what they were.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::reply::{call, echo, report, text};
+use crate::provider::{Asked, Provider};
+use crate::reply::{Reply, call, echo, raw, report, text};
 use crate::world::{World, start};
 
 /// A server with one tool, which tells what header it was sent. Gives its address.
 fn web() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let port = listener.local_addr().expect("it has an address").port();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // A client that went away needs no answer.
-            let _ = answer(stream);
-        }
-    });
-    format!("http://127.0.0.1:{port}/mcp")
+    format!("{}/mcp", Provider::answering(answer).origin())
 }
 
-fn answer(stream: TcpStream) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream);
-    let (mut length, mut token) = (0, String::new());
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        match line.trim_end().split_once(": ") {
-            None if line.trim_end().is_empty() => break,
-            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                length = value.parse().unwrap_or(0);
-            }
-            Some((name, value)) if name.eq_ignore_ascii_case("x-token") => token = value.into(),
-            _ => {}
-        }
+fn answer(asked: &Asked) -> Reply {
+    if asked["id"].is_null() {
+        return raw(202, "application/json", "");
     }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let result = match asked["method"].as_str().unwrap_or_default() {
         "initialize" => json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} },
             "serverInfo": { "name": "web", "version": "1" } }),
         "tools/list" => {
             json!({ "tools": [{ "name": "token", "inputSchema": { "type": "object" } }] })
         }
-        _ => json!({ "content": [{ "type": "text", "text": token }] }),
+        _ => json!({ "content": [{ "type": "text", "text": asked.headers.get("x-token") }] }),
     };
-    let body = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }).to_string();
-    let (status, body) = match asked["id"].is_null() {
-        true => ("202 Accepted", String::new()),
-        false => ("200 OK", body),
-    };
-    let kind = "content-type: application/json\r\nconnection: close\r\n";
-    let length = body.len();
-    let whole = format!("HTTP/1.1 {status}\r\n{kind}content-length: {length}\r\n\r\n{body}");
-    reader.get_mut().write_all(whole.as_bytes())
+    let body = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+    raw(200, "application/json", body.to_string())
 }
 
 #[test]

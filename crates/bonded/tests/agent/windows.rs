@@ -17,7 +17,7 @@ fn target(world: &World, run: &str) -> Value {
 
 #[test]
 fn a_server_is_asked_for_the_window_once_and_the_log_keeps_what_it_said() {
-    let world = World::with_tools().lists(saying(&json!(40_000)));
+    let world = World::with_tools().lists(&saying(&json!(40_000)));
     let world = world.says([echo("a"), report("done")]);
     let outcome = world.run(&[], "work").good();
     let kept = target(&world, outcome.run_id());
@@ -35,7 +35,7 @@ fn a_server_is_asked_for_the_window_once_and_the_log_keeps_what_it_said() {
 
 #[test]
 fn a_run_that_is_taken_up_again_keeps_its_window_and_asks_nobody() {
-    let world = World::with_tools().lists(saying(&json!(40_000)));
+    let world = World::with_tools().lists(&saying(&json!(40_000)));
     let world = world.says([report("never").delayed_ms(3_600_000), report("done")]);
     let mut child = world.run_command(&["--id", "killed"], "work");
     let mut child = child.spawn().expect("it starts");
@@ -67,7 +67,7 @@ fn who_is_told_the_window_or_gets_no_answer_takes_what_is_there() {
     for (lists, is_configured, tokens, source, looks) in cases {
         let mut world = World::new().says([report("done")]);
         if let Some(lists) = lists.clone() {
-            world = world.lists(lists);
+            world = world.lists(&lists);
         }
         if is_configured {
             world = world.config(&window);
@@ -82,7 +82,7 @@ fn who_is_told_the_window_or_gets_no_answer_takes_what_is_there() {
 
 #[test]
 fn a_run_without_an_agent_is_guarded_where_the_server_says_its_window() {
-    let world = World::new().lists(saying(&json!(16_384)));
+    let world = World::new().lists(&saying(&json!(16_384)));
     let done = json!({ "reason": "42" });
     let world = world.says([crate::reply::calls(&[("done", done)])]);
     let url = world.base_url();
@@ -103,7 +103,7 @@ fn a_run_without_an_agent_is_guarded_where_the_server_says_its_window() {
 
 #[test]
 fn doctor_says_the_window_of_every_model_that_is_named_and_whose_word_it_is() {
-    let world = World::new().lists(saying(&json!(40_000)));
+    let world = World::new().lists(&saying(&json!(40_000)));
     let world = world.config(&json!({ "providers": {
         "first": { "models": { "one": {}, "two": {}, "three": { "contextWindow": 9_000 } } },
     } }));

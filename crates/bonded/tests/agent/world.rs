@@ -1,26 +1,20 @@
 //! A world for one test: a home, a working directory, an agent, its configuration and its provider.
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
 
+use bonded_testkit::place::{Place, clean_command, finish, program};
+use bonded_testkit::tool_server;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::provider::{Asked, Billed, Provider};
 use crate::reply::{Reply, raw, report_tag};
 
 pub(crate) use crate::outcome::Outcome;
-
-/// Long enough for a busy machine; a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(90);
-
-/// Makes this very program a tool server, see [`serves_tools_where_it_is_asked_to`].
-const TOOL_SERVER: &str = "TEST_TOOL_SERVER";
+pub(crate) use bonded_testkit::done::{peak_kb, start};
 
 pub(crate) struct World {
-    dir: TempDir,
+    place: Place,
     provider: Provider,
     front_matter: String,
     prompt: String,
@@ -30,10 +24,8 @@ pub(crate) struct World {
 impl World {
     /// An agent without tools that asks `first/one`.
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory can be made");
-        for name in ["home", "work"] {
-            std::fs::create_dir(dir.path().join(name)).expect("a directory can be made in it");
-        }
+        let place = Place::new();
+        std::fs::create_dir(place.path("home")).expect("a directory can be made in it");
         let provider = Provider::start();
         let endpoint =
             |key: &str| json!({ "type": "openai", "baseUrl": provider.base_url(), "apiKey": key });
@@ -41,7 +33,7 @@ impl World {
             "providers": { "first": endpoint("key-1"), "second": endpoint("key-2"), "third": endpoint("key-3") },
         });
         Self {
-            dir,
+            place,
             provider,
             front_matter: String::new(),
             prompt: "You are tested.".into(),
@@ -74,18 +66,7 @@ impl World {
 
     /// The configuration of a tool server with these variables.
     pub(crate) fn tool_server(&self, env: &Value) -> Value {
-        let program = std::env::current_exe().expect("a test knows its program");
-        let mut env = env.clone();
-        env[TOOL_SERVER] = json!("1");
-        let name = "world::serves_tools_where_it_is_asked_to";
-        let args = [
-            "--exact",
-            name,
-            "--nocapture",
-            "--quiet",
-            "--test-threads=2",
-        ];
-        json!({ "type": "stdio", "command": program, "args": args, "env": env })
+        tool_server::of_this_program("world::serves_tools_where_it_is_asked_to", env)
     }
 
     /// Adds lines to the front matter.
@@ -128,7 +109,7 @@ impl World {
     }
 
     /// What the provider says of its models to whoever looks.
-    pub(crate) fn lists(self, models: Value) -> Self {
+    pub(crate) fn lists(self, models: &Value) -> Self {
         self.provider.list(models);
         self
     }
@@ -139,7 +120,7 @@ impl World {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join("work").join(name)
+        self.place.work().join(name)
     }
 
     pub(crate) fn base_url(&self) -> String {
@@ -157,15 +138,7 @@ impl World {
 
     /// Waits until the provider was asked so often.
     pub(crate) fn wait_for_requests(&self, count: usize) {
-        let began = Instant::now();
-        while self.requests_count() < count {
-            assert!(
-                began.elapsed() < PATIENCE,
-                "{} requests",
-                self.requests_count()
-            );
-            thread::sleep(Duration::from_millis(5));
-        }
+        self.provider.wait_for(count);
     }
 
     /// The lines of a ledger that are whole.
@@ -184,27 +157,22 @@ impl World {
 
     /// The program in this world, and nothing of the tester's environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bonded"));
         // What these tests are about lies in the working directory, and the person trusts it.
         let trusting = ["run", "serve", "mcp", "work", "config", "login", "logout"];
         let (name, rest) = arguments.split_first().expect("a command is named");
         let at = usize::from(*name == "config");
         let (before, after) = rest.split_at(at);
         let trust = trusting.contains(name).then_some("--trust");
+        let mut command = clean_command(program(), &self.place.path("home"), &self.place.work());
         command
             .arg("--store")
-            .arg(self.dir.path().join("store.db"))
+            .arg(self.place.path("store.db"))
             .arg(name)
             .args(before)
             .args(trust)
             .args(after)
-            .current_dir(self.dir.path().join("work"))
-            .env_clear()
-            .env("HOME", self.dir.path().join("home"))
-            .env("FOR_COMMANDS", "handed on")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .env_remove("PATH")
+            .env("FOR_COMMANDS", "handed on");
         command
     }
 
@@ -246,32 +214,16 @@ impl World {
         self.finish(start(&mut self.command(arguments)))
     }
 
-    /// Waits for a process and collects what it printed. Never waits for ever.
+    /// Waits for a process and collects what it printed.
     pub(crate) fn finish(&self, child: Child) -> Outcome {
-        let id = child.id();
-        let waiting = thread::spawn(move || child.wait_with_output());
-        let began = Instant::now();
-        while !waiting.is_finished() {
-            if began.elapsed() > PATIENCE {
-                let _gone = Command::new("kill").args(["-9", &id.to_string()]).status();
-                panic!("the program did not end within {PATIENCE:?}");
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        let output = waiting
-            .join()
-            .expect("waiting does not panic")
-            .expect("a process can be waited for");
-        let text = |bytes| String::from_utf8(bytes).expect("the program prints UTF-8");
-        let outcome = Outcome {
-            code: output.status.code(),
-            result: serde_json::from_slice(&output.stdout).unwrap_or_default(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
+        let done = finish(child);
+        Outcome {
+            code: done.code,
+            result: serde_json::from_str(&done.stdout).unwrap_or_default(),
+            stdout: done.stdout,
+            stderr: done.stderr,
             requests: self.requests(),
-        };
-        assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
-        outcome
+        }
     }
 
     /// The log of a run, as `show --json` prints it.
@@ -295,29 +247,10 @@ impl World {
 
     /// How many bytes the store has on the disk.
     pub(crate) fn store_bytes(&self) -> u64 {
-        let names = ["store.db", "store.db-wal"].map(|name| self.dir.path().join(name));
+        let names = ["store.db", "store.db-wal"].map(|name| self.place.path(name));
         let sizes = names.iter().filter_map(|name| name.metadata().ok());
         sizes.map(|it| it.len()).sum()
     }
-}
-
-/// The most memory that a process has had when it ends, in kilobytes.
-pub(crate) fn peak_kb(child: &Child) -> thread::JoinHandle<u64> {
-    let status = format!("/proc/{}/status", child.id());
-    thread::spawn(move || {
-        let mut peak = 0;
-        while let Ok(text) = std::fs::read_to_string(&status) {
-            let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let kb = line.and_then(|it| it.trim().trim_end_matches(" kB").parse().ok());
-            peak = kb.unwrap_or(0).max(peak);
-            thread::sleep(Duration::from_millis(2));
-        }
-        peak
-    })
-}
-
-pub(crate) fn start(command: &mut Command) -> Child {
-    command.spawn().expect("the program can be started")
 }
 
 fn merge(into: &mut Value, more: &Value) {
@@ -334,12 +267,9 @@ fn merge(into: &mut Value, more: &Value) {
     }
 }
 
-/// The tool server must be a program. This one is at hand, and everything in it is known to be built.
 #[test]
 fn serves_tools_where_it_is_asked_to() {
-    if std::env::var_os(TOOL_SERVER).is_some() {
-        crate::tool_server::main().expect("a tool server ends with its input");
-    }
+    tool_server::serve_where_it_is_asked_to();
 }
 
 /// An account as a result has it: only the ledger, which several stores may share, names the store.

@@ -4,12 +4,11 @@
 //! `cargo xtask attack` runs them in release and counts them; most run with all other tests too. A test whose full
 //! form takes long reads its length from `BONDED_ATTACK_ROUNDS`.
 
+use bonded_testkit::issuer;
+
 mod denial;
 mod directory;
 mod files;
-#[expect(dead_code, reason = "the tests of logins use more of it")]
-#[path = "../../../testkit/tests/mcp/issuer.rs"]
-mod issuer;
 mod kept;
 mod masking;
 mod people;

@@ -2,21 +2,20 @@
 //! and a working directory, and nothing of the tester's environment but the path.
 
 use std::ffi::OsStr;
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
+use bonded_testkit::place::clean_command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Long enough for a busy machine; an attack that takes this long has denied service.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// Whoever attacks may print any bytes.
+pub(crate) use bonded_testkit::done::{Done, finish_lossy as finish, start};
+pub(crate) use bonded_testkit::place::call;
 
 /// The first of the user ids that persons get. Nobody on a usual machine has them.
 const FIRST_UID: u32 = 61_000;
@@ -28,15 +27,6 @@ pub(crate) struct Person {
     dir: TempDir,
     /// `None` where the tester is no root, and is the person himself.
     uid: Option<u32>,
-}
-
-/// What a command came to.
-#[derive(Debug)]
-pub(crate) struct Done {
-    /// `None` when a signal ended it.
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
 }
 
 impl Person {
@@ -115,15 +105,7 @@ impl Person {
 
     /// Any program as this person starts it in the working directory.
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new(program);
-        command
-            .current_dir(self.work())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.home())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let mut command = clean_command(program, &self.home(), &self.work());
         if let Some(uid) = self.uid {
             command.uid(uid).gid(uid);
         }
@@ -199,56 +181,6 @@ fn remove_old(own: &Path) {
             let _ = std::fs::remove_dir_all(path);
         }
     }
-}
-
-pub(crate) fn start(command: &mut Command) -> Child {
-    command.spawn().expect("the program can be started")
-}
-
-/// Waits for a process and collects what it printed. Never waits for ever, and no input makes the program panic.
-pub(crate) fn finish(mut child: Child) -> Done {
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
-    let began = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("the process can be waited for") {
-            break status;
-        }
-        if began.elapsed() > PATIENCE {
-            child.kill().expect("the process can be killed");
-            child.wait().expect("a killed process ends");
-            panic!("the program did not end within {PATIENCE:?}");
-        }
-        thread::sleep(Duration::from_millis(2));
-    };
-    let text = |thread: JoinHandle<Vec<u8>>| {
-        let bytes = thread.join().expect("reading a pipe does not panic");
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
-    let done = Done {
-        code: status.code(),
-        stdout: text(stdout),
-        stderr: text(stderr),
-    };
-    assert!(!done.stderr.contains("panicked"), "{}", done.stderr);
-    done
-}
-
-fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut bytes = vec![];
-        if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut bytes);
-        }
-        bytes
-    })
-}
-
-/// A line of a script: a reply that calls one tool.
-pub(crate) fn call(tool: &str, arguments: Value) -> Value {
-    let mut line = json!({ "calls": [{ "tool": tool }] });
-    line["calls"][0]["arguments"] = arguments;
-    line
 }
 
 /// A line of a script: a reply that has a command run.

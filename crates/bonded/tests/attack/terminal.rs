@@ -4,14 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
+use bonded_testkit::done::wait_for_end;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::person::start;
-
-const PATIENCE: Duration = Duration::from_secs(90);
 
 /// What a terminal was sent, and how the command ended.
 #[derive(Debug)]
@@ -72,17 +70,7 @@ pub(crate) fn answering(
         }
         String::from_utf8_lossy(&sent).into_owned()
     });
-    let began = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("the process can be waited for") {
-            break status;
-        }
-        if began.elapsed() > PATIENCE {
-            child.kill().expect("the process can be killed");
-            panic!("the program did not end within {PATIENCE:?}");
-        }
-        thread::sleep(Duration::from_millis(2));
-    };
+    let status = wait_for_end(&mut child);
     Sent {
         code: status.code(),
         text: reading.join().expect("reading does not panic"),

@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::done::text;
-use crate::http::Server;
 use crate::place::{Place, done, with};
 use crate::tools::within_memory;
-use crate::watch::of_kind;
+use crate::watch::{of_kind, saying};
 
 #[test]
 fn arguments_nested_ten_thousand_deep_are_refused_and_the_run_goes_on() {
@@ -89,7 +88,7 @@ fn a_reply_of_a_hundred_megabytes_is_given_up_in_bounded_memory() {
     let end =
         json!({ "id": "c", "function": { "name": "done", "arguments": "{\"reason\":\"ok\"}" } });
     let good = json!({ "choices": [{ "message": { "tool_calls": [end] }, "finish_reason": "tool_calls" }] });
-    let server = Server::start(vec![body, good.to_string().into_bytes()]);
+    let server = saying([body, good.to_string().into_bytes()]);
     let run = within_memory(&place, &run_at(&server.base_url()));
     run.succeeds();
     let entries = place.entries("run");
@@ -97,7 +96,7 @@ fn a_reply_of_a_hundred_megabytes_is_given_up_in_bounded_memory() {
     assert_eq!(failed.len(), 1);
     assert_eq!(failed[0]["class"], "malformed");
     assert!(text(&failed[0]["message"]).contains("16"), "{}", failed[0]);
-    assert_eq!(server.heard().len(), 2);
+    assert_eq!(server.asked_count(), 2);
 }
 
 #[test]
@@ -112,7 +111,7 @@ fn bodies_that_are_no_reply_use_up_the_attempts_and_end_the_run_with_a_reason() 
         b"[[[[[[[[",
     ];
     let place = Place::new();
-    let server = Server::start(bodies.map(<[u8]>::to_vec).to_vec());
+    let server = saying(bodies.map(<[u8]>::to_vec));
     let limits = ["--max-attempts", "7", "--max-turns", "1", "--json"];
     let run = place.bonded(&[&run_at(&server.base_url())[..], &limits].concat());
     assert_eq!(run.code, Some(1), "{run:?}");

@@ -1,5 +1,7 @@
 //! The program as a person meets it: the real binary, its streams, its exit codes and its store.
 
+use bonded_testkit::{done, place};
+
 mod answers;
 mod approvals;
 mod audit;
@@ -9,16 +11,12 @@ mod bad_reply;
 mod bad_store;
 mod clock;
 mod demo;
-mod done;
 mod each;
-mod http;
 mod limits;
 mod looks;
-mod place;
 mod proofs;
 mod reference;
 mod replay_differs;
-mod request;
 mod sandbox;
 mod shim;
 mod stops;

@@ -15,10 +15,10 @@ use crate::watch::{is_running, never, of_kind, read, signal, wait_until, write};
 /// Generous for a busy machine, and far below the ten minutes that the hanging things would take.
 const SOON: Duration = Duration::from_secs(10);
 
-/// A command with a child of its own that would go on for ten minutes.
+/// A command with a child of its own that would go on for ten minutes, also where nobody is left who reads its output.
 fn hang_in_a_tool(place: &Place) -> Value {
     let begun = begun(place);
-    let command = format!(": > {begun}; tail -f {begun} & echo begun > {begun}; wait");
+    let command = format!(": > {begun}; tail -f {begun} > /dev/null & echo begun > {begun}; wait");
     call("run", json!({ "command": command }))
 }
 

@@ -1,35 +1,18 @@
 //! The tools through a whole run: what they do, what is logged of it, and what they cannot do.
 
-use std::process::Child;
-
+use bonded_testkit::provider::Asked;
 use serde_json::{Value, json};
 
-use crate::done::text;
-use crate::http::Server;
+use crate::done::{peak_kb, text};
 use crate::place::{Place, call, done, finish, start, with};
-use crate::watch::{of_kind, read, write};
-
-/// The most memory that the process had, in kilobytes, and its end.
-fn peak_of(mut child: Child) -> (u64, crate::place::Done) {
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child
-        .try_wait()
-        .expect("a child can be waited for")
-        .is_none()
-    {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.trim().split(' ').next()?.parse().ok());
-        peak = peak.max(kilobytes.unwrap_or(0));
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    (peak, finish(child))
-}
+use crate::watch::{of_kind, read, saying, write};
 
 /// Starts a command and expects it to stay within 200 MB.
 pub(crate) fn within_memory(place: &Place, arguments: &[&str]) -> crate::place::Done {
-    let (peak, end) = peak_of(start(&mut place.command(arguments)));
+    let child = start(&mut place.command(arguments));
+    let peak = peak_kb(&child);
+    let end = finish(child);
+    let peak = peak.join().expect("looking does not panic");
     assert!(peak > 0 && peak < 200_000, "the process took {peak} kB");
     end
 }
@@ -267,7 +250,7 @@ fn the_keys_of_providers_do_not_reach_commands_the_log_or_the_terminal() {
         let message = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
         json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }] }).to_string()
     });
-    let server = Server::start(replies.map(String::into_bytes).to_vec());
+    let server = saying(replies.map(String::into_bytes));
     let url = server.base_url();
     let arguments = [
         "run",
@@ -296,14 +279,10 @@ fn the_keys_of_providers_do_not_reach_commands_the_log_or_the_terminal() {
             .env("HARMLESS", "is-passed-on"),
     ));
     run.succeeds();
-    let heard = server.heard();
-    assert_eq!(heard.len(), 2);
-    assert!(
-        heard
-            .iter()
-            .all(|request| request.contains("Bearer planted-key-1")),
-        "{heard:?}"
-    );
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2);
+    let key = |it: &Asked| it.headers["authorization"] == "Bearer planted-key-1";
+    assert!(asked.iter().all(key), "{asked:?}");
     let env = read(&place.work().join("env.txt"));
     assert!(env.contains("HARMLESS=is-passed-on"), "{env}");
     let shown = place.log("run").join("\n");

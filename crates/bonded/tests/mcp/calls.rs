@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::place::{Place, call};
-use crate::served::{report, write_agent};
+use crate::served::report;
 use crate::talk::{Talk, hello, question, request};
 
 #[test]
 fn every_version_of_the_protocol_is_greeted_and_an_unknown_one_gets_the_newest() {
     let place = Place::new();
-    write_agent(&place, "agent", &[report("Because.")], "");
+    place.agent("agent", &[report("Because.")], "");
     let rows = [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
@@ -37,13 +37,13 @@ fn every_version_of_the_protocol_is_greeted_and_an_unknown_one_gets_the_newest()
 fn an_agent_is_a_tool_by_its_name_description_and_schema() {
     let place = Place::new();
     let described = "description: Finds out.\nusage: Ask one thing at a time.";
-    write_agent(&place, "asker", &[report("Because.")], described);
+    place.agent("asker", &[report("Because.")], described);
     let takes_json = "toolName: adder\ninput:\n  format: json\n  schema:\n    type: object\n    properties:\n      \
         a: { type: number }\n    required: [a]\noutput:\n  format: json\n  schema:\n    type: object\n    \
         properties:\n      sum: { type: number }";
     let sum = json!({ "report_format": "json", "content_json": { "sum": 3 } });
     let sum = call("agent__final_report", sum);
-    write_agent(&place, "other", &[sum], takes_json);
+    place.agent("other", &[sum], takes_json);
     let mut talk = Talk::start_in(place, &["asker", "other"], &[]).greeted();
     let tools = talk.ask(1, "tools/list", &json!({}))["result"]["tools"].clone();
     let (asker, adder) = (&tools[0], &tools[1]);
@@ -205,7 +205,7 @@ fn sixty_four_calls_at_once_are_all_answered() {
 #[test]
 fn requests_of_the_newest_version_stand_for_themselves() {
     let place = Place::new();
-    write_agent(&place, "agent", &[report("Because.")], "");
+    place.agent("agent", &[report("Because.")], "");
     let mut talk = Talk::start_in(place, &["agent"], &[]);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -237,7 +237,7 @@ fn a_run_that_waits_for_a_person_says_so_and_its_key_gives_the_report_later() {
     let place = Place::new();
     let note = call("write", json!({ "path": "note", "content": "x" }));
     let front_matter = "tools: builtin\napprovals: {ask: [write]}";
-    write_agent(&place, "agent", &[note, report("Noted.")], front_matter);
+    place.agent("agent", &[note, report("Noted.")], front_matter);
     let mut talk = Talk::start_in(place, &["agent"], &[]).greeted();
     let mut params = question("agent");
     params["_meta"] = json!({ "bonded/idempotencyKey": "k" });

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::installed::installed;
 use crate::place::{Place, call, parse};
-use crate::served::{Served, report, write_agent};
+use crate::served::{Served, report};
 
 /// Runs the client's script with a server's address or command; `None` where it is not installed.
 fn client(arguments: &[&str], place: &Place) -> Option<(bool, String)> {
@@ -33,12 +33,7 @@ pub(crate) fn run(script: &str, arguments: &[&str], place: &Place) -> Option<(bo
 fn the_official_client_lists_calls_and_reads_over_stdio() {
     for mode in ["legacy", "auto"] {
         let place = Place::new();
-        write_agent(
-            &place,
-            "agent",
-            &[report("Because.")],
-            "description: Tests.",
-        );
+        place.agent("agent", &[report("Because.")], "description: Tests.");
         let agent = place.path("agent.ai").display().to_string();
         let program = env!("CARGO_BIN_EXE_bonded");
         let flags = ["mcp", "--tooling-transport", "native", "--agent", &agent];
@@ -68,7 +63,7 @@ fn an_agent_calls_the_agents_of_another_bonded_as_tools() {
     let config = json!({ "mcpServers": { "others": { "type": "http", "url": url } } });
     std::fs::write(place.work().join(".ai-agent.json"), config.to_string()).expect("it is written");
     let asks = call("others__agent", json!({ "prompt": "why?" }));
-    write_agent(&place, "caller", &[asks, report("Heard.")], "tools: others");
+    place.agent("caller", &[asks, report("Heard.")], "tools: others");
     let file = place.path("caller.ai").display().to_string();
     let flags = ["--trust", "--tooling-transport", "native", "--json"];
     let arguments: Vec<&str> = ["run", "--agent", &file, "ask"]

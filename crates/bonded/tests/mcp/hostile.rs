@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::served::{never, report, write_agent};
+use crate::served::{never, report};
 use crate::talk::{Talk, question, request};
 
 #[test]
@@ -45,7 +45,7 @@ fn nonsense_is_refused_line_by_line_and_the_talk_goes_on() {
 #[test]
 fn nothing_is_answered_before_the_greeting_but_a_ping() {
     let place = Place::new();
-    write_agent(&place, "agent", &[report("Because.")], "");
+    place.agent("agent", &[report("Because.")], "");
     let mut talk = Talk::start_in(place, &["agent"], &[]);
     for method in ["tools/list", "tools/call", "resources/read"] {
         let reply = talk.ask(1, method, &question("agent"));
@@ -87,7 +87,7 @@ fn an_id_that_is_under_way_is_not_taken_twice() {
 #[test]
 fn more_calls_than_may_wait_are_told_to_come_back() {
     let place = Place::new();
-    write_agent(&place, "slow", &[never()], "");
+    place.agent("slow", &[never()], "");
     let mut talk = Talk::start_in(place, &["slow"], &["--concurrency", "1"]).greeted();
     for id in 1..=12 {
         talk.send_line(&request(id, "tools/call", &question("slow")));

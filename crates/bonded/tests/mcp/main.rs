@@ -1,13 +1,8 @@
 //! Agents as tools of MCP clients: the real program over stdio and HTTP, official clients, and the public
 //! conformance suite, which wants tools of its own: it is answered by the program's protocol layer with those.
 
-#[path = "../cli/place.rs"]
-#[expect(dead_code, reason = "agents report where other runs call done")]
-mod place;
+use bonded_testkit::{http, place};
 
-#[path = "../serve/http.rs"]
-#[expect(dead_code, reason = "errors have codes of their own here")]
-mod http;
 #[path = "../serve/served.rs"]
 #[expect(dead_code, reason = "nobody chats here")]
 mod served;

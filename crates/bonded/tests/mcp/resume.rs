@@ -54,7 +54,7 @@ fn a_client_whose_connection_broke_comes_back_for_the_result_of_the_same_run() {
     let mut calling = begin(&served, &own, "slow");
     read_until(&mut calling, "id: 1-0\nretry: 1000\ndata:\n\n");
     drop(calling);
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     assert_eq!(
         take_up(&served, &other, "1-0").status,
         400,
@@ -69,7 +69,7 @@ fn a_client_whose_connection_broke_comes_back_for_the_result_of_the_same_run() {
         "it has all"
     );
     assert_eq!(take_up(&served, &own, "2-0").status, 400);
-    assert_eq!(served.statuses(), ["succeeded"]);
+    assert_eq!(served.place.statuses(), ["succeeded"]);
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn a_client_of_a_version_that_cannot_come_back_has_cancelled_its_run_when_it_han
     let served = Served::start(&agents, &["--mcp"]);
     let session = session(&served, "2025-06-18");
     let calling = begin(&served, &session, "slow");
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     drop(calling);
-    served.wait_for(&["cancelled"]);
+    served.place.wait_for(&["cancelled"]);
     // It is told no place to come back to.
     let answer = http::receive(begin(&served, &session, "quick"));
     assert!(answer.body.starts_with("event: message\n"), "{answer:?}");
@@ -115,7 +115,7 @@ fn a_connection_that_may_not_last_is_closed_and_the_client_comes_back() {
         comings >= 2,
         "the connections of those who come back do not last either"
     );
-    assert_eq!(served.statuses(), ["succeeded"]);
+    assert_eq!(served.place.statuses(), ["succeeded"]);
 }
 
 #[test]

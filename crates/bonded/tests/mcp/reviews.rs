@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::clients;
 use crate::place::{Place, call};
-use crate::served::{Served, report, write_agent};
+use crate::served::{Served, report};
 use crate::talk::{Talk, hello, question, request};
 
 const ELICIT: &str = "elicitation/create";
@@ -15,7 +15,7 @@ fn place() -> Place {
     let place = Place::new();
     let note = call("write", json!({ "path": "note", "content": "x" }));
     let front_matter = "tools: builtin\napprovals: {ask: [write]}";
-    write_agent(&place, "agent", &[note, report("Noted.")], front_matter);
+    place.agent("agent", &[note, report("Noted.")], front_matter);
     place
 }
 
@@ -183,7 +183,7 @@ fn over_http_the_question_comes_on_the_calls_own_stream_and_only_its_session_can
         !is_written(&served.place),
         "answers of other sessions are nothing"
     );
-    assert_eq!(served.statuses(), ["awaiting_review"]);
+    assert_eq!(served.place.statuses(), ["awaiting_review"]);
     assert_eq!(served.post_with("/mcp", &own, &approve).status, 202);
     let mut rest = String::new();
     calling.read_to_string(&mut rest).expect("the answer comes");
@@ -229,17 +229,12 @@ fn the_person_is_asked_about_the_calls_of_agents_that_the_agent_calls() {
     let place = Place::new();
     let note = call("write", json!({ "path": "note", "content": "x" }));
     let works = "description: Works.\ntools: builtin\napprovals: {ask: [write]}";
-    write_agent(&place, "worker", &[note, report("Done.")], works);
+    place.agent("worker", &[note, report("Done.")], works);
     let asks = call(
         "agent__worker",
         json!({ "prompt": "note it", "reason": "a note", "format": "sub-agent" }),
     );
-    write_agent(
-        &place,
-        "agent",
-        &[asks, report("Noted.")],
-        "agents: worker.ai",
-    );
+    place.agent("agent", &[asks, report("Noted.")], "agents: worker.ai");
     let mut talk = greeted(place, &["--ask-client"], &json!({ "elicitation": {} }));
     talk.send_line(&request(1, "tools/call", &question("agent")));
     let asked = talk.next();

@@ -1,23 +1,20 @@
 //! A client that has started `bonded mcp` and talks with it line by line.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use bonded_testkit::patience::PATIENCE;
+use bonded_testkit::process::Process;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::place::{Place, parse, start};
-use crate::served::write_agent;
-
-/// Long enough for a busy machine; a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(90);
+use crate::place::{Place, parse};
 
 pub(crate) struct Talk {
     pub(crate) place: Place,
-    child: Child,
+    process: Process,
     stdin: Option<ChildStdin>,
     messages: Receiver<String>,
     /// Everything that was told, besides replies.
@@ -47,7 +44,7 @@ impl Talk {
     pub(crate) fn start(agents: &[(&str, Vec<Value>)]) -> Self {
         let place = Place::new();
         for (name, lines) in agents {
-            write_agent(&place, name, lines, "description: An agent of the tests.");
+            place.agent(name, lines, "description: An agent of the tests.");
         }
         let names: Vec<&str> = agents.iter().map(|(name, _)| *name).collect();
         Self::start_in(place, &names, &[]).greeted()
@@ -61,8 +58,8 @@ impl Talk {
         }
         let usual = ["--tooling-transport", "native"];
         words.extend(usual.iter().chain(flags).map(|word| (*word).to_owned()));
-        let mut child = start(place.command(&words).stdin(Stdio::piped()));
-        let stdout = child.stdout.take().expect("stdout is a pipe");
+        let process = Process::begin(place.command(&words).stdin(Stdio::piped()));
+        let stdout = process.stdout();
         let (sender, messages) = channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -72,8 +69,8 @@ impl Talk {
         });
         Self {
             place,
-            stdin: child.stdin.take(),
-            child,
+            stdin: Some(process.stdin()),
+            process,
             messages,
             told: vec![],
         }
@@ -137,42 +134,17 @@ impl Talk {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it can be signalled");
+        self.process.signal(signal);
     }
 
     /// The most memory that it has used, in bytes.
     pub(crate) fn memory_peak(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        kilobytes
-            .map(|kilobytes: u64| kilobytes * 1024)
-            .expect("Linux says it")
+        self.process.peak_bytes()
     }
 
     /// Closes the stream, if it is open still, and waits for the end.
     pub(crate) fn finish(&mut self) -> Option<i32> {
         self.close();
-        let began = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
-                let mut said = String::new();
-                if let Some(mut stderr) = self.child.stderr.take() {
-                    stderr.read_to_string(&mut said).expect("it is UTF-8");
-                }
-                assert!(!said.contains("panicked"), "{said}");
-                return status.code();
-            }
-            assert!(began.elapsed() < PATIENCE, "it did not end");
-            thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-impl Drop for Talk {
-    fn drop(&mut self) {
-        // One that has ended by itself needs no end.
-        let _ended = self.child.kill().and_then(|()| self.child.wait());
+        self.process.finish().code
     }
 }

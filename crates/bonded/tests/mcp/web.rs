@@ -150,22 +150,22 @@ fn a_client_that_cancels_or_ends_its_session_has_cancelled_its_run() {
     let call = |id| request(id, "tools/call", &question("slow"));
     let headers = format!("{BOTH}{session}");
     let waiting = served.begin("/mcp", &headers, &call(1));
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     let params = json!({ "requestId": 1 });
     let said = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
     assert_eq!(post(&served, &session, &said).status, 202);
-    served.wait_for(&["cancelled"]);
+    served.place.wait_for(&["cancelled"]);
     assert!(http::receive(waiting).events().is_empty());
 
     let waiting = served.begin("/mcp", &headers, &call(2));
-    served.wait_for(&["running", "cancelled"]);
+    served.place.wait_for(&["running", "cancelled"]);
     let head = served.head(
         "GET /mcp",
         &format!("\r\nAccept: text/event-stream{session}"),
     );
     let listening = http::send(&served.address, &head, b"");
     assert_eq!(method(&served, "DELETE", &session).status, 204);
-    served.wait_for(&["cancelled"; 2]);
+    served.place.wait_for(&["cancelled"; 2]);
     assert!(http::receive(waiting).events().is_empty());
     assert!(
         http::receive(listening).events().is_empty(),
@@ -178,11 +178,11 @@ fn news_come_by_get_and_one_listener_at_a_time() {
     let mut slow = report("Because.");
     slow["delay_ms"] = 2_000.into();
     let flags = ["--mcp", "--stop-after", "600"];
-    let mut served = Served::start(&[("slow", vec![slow])], &flags);
+    let served = Served::start(&[("slow", vec![slow])], &flags);
     let session = session(&served, "");
     let called = request(1, "tools/call", &question("slow"));
     let _waiting = served.begin("/mcp", &format!("{BOTH}{session}"), &called);
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     let listed = served.place.bonded(&["runs", "--json"]).stdout;
     let run = crate::place::parse(listed.trim())["runId"].clone();
     let uri = format!("bonded://runs/{}", run.as_str().unwrap_or_default());
@@ -201,8 +201,8 @@ fn news_come_by_get_and_one_listener_at_a_time() {
     assert!(heard.contains(&uri), "{heard}");
     assert_eq!(method(&served, "GET", &events).status, 409);
     // A stop ends the stream, although nobody has closed it.
-    served.signal(Signal::TERM);
-    assert_eq!(served.finish().code, Some(0));
+    served.process.signal(Signal::TERM);
+    assert_eq!(served.process.finish().code, Some(0));
     let rest = listening.read_to_end(&mut vec![]);
     assert!(rest.is_ok(), "{rest:?}");
 }
@@ -238,24 +238,24 @@ fn requests_of_the_newest_version_need_no_session_and_true_headers() {
         assert_eq!(reply.status, status, "{headers}: {reply:?}");
         assert!(reply.header("mcp-session-id").is_none());
     }
-    assert_eq!(served.statuses(), ["succeeded"]);
+    assert_eq!(served.place.statuses(), ["succeeded"]);
 }
 
 #[test]
 fn a_stop_lets_go_of_the_calls_that_take_too_long_and_their_clients_are_told() {
     let flags = ["--mcp", "--stop-after", "1"];
-    let mut served = Served::start(&[("slow", vec![never()])], &flags);
+    let served = Served::start(&[("slow", vec![never()])], &flags);
     let session = session(&served, "");
     let call = request(1, "tools/call", &question("slow"));
     let waiting = served.begin("/mcp", &format!("{BOTH}{session}"), &call);
-    served.wait_for(&["running"]);
-    served.signal(Signal::TERM);
-    assert_eq!(served.finish().code, Some(0));
+    served.place.wait_for(&["running"]);
+    served.process.signal(Signal::TERM);
+    assert_eq!(served.process.finish().code, Some(0));
     let events = http::receive(waiting).events();
     let result = events.last().map(|event| event["result"].clone());
     let result = result.unwrap_or_default();
     assert_eq!(result["_meta"]["bonded/code"], "stopping", "{events:?}");
-    assert_eq!(served.statuses(), ["interrupted"]);
+    assert_eq!(served.place.statuses(), ["interrupted"]);
 }
 
 /// Sends all of a body but its end.

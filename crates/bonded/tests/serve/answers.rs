@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::place::{Place, call};
-use crate::served::{Served, question, report, write_agent};
+use crate::served::{Served, question, report};
 
 #[test]
 fn the_server_is_healthy_and_its_models_are_the_agents_numbered_where_they_share_a_name() {
     let place = Place::new();
-    write_agent(&place, "one", &[report("1")], "toolName: same");
-    write_agent(&place, "two", &[report("2")], "toolName: same");
-    write_agent(&place, "three", &[report("3")], "");
+    place.agent("one", &[report("1")], "toolName: same");
+    place.agent("two", &[report("2")], "toolName: same");
+    place.agent("three", &[report("3")], "");
     let served = Served::start_in(place, &["one", "two", "three"], &[]);
     assert_eq!(served.get("/health").json(), json!({ "status": "ok" }));
 
@@ -48,7 +48,7 @@ fn a_chat_is_answered_with_the_report_what_it_used_and_the_run_that_made_it() {
     let counts = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|name| &usage[name]);
     assert_eq!(counts, [16, 9, 25]);
 
-    assert_eq!(served.statuses(), ["succeeded"]);
+    assert_eq!(served.place.statuses(), ["succeeded"]);
     let log = served.place.log(run).join("\n");
     assert!(log.contains("Because."), "{log}");
 }

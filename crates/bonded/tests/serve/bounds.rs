@@ -9,7 +9,7 @@ use rustix::process::Resource;
 
 use crate::http;
 use crate::place::Place;
-use crate::served::{Served, question, report, write_agent};
+use crate::served::{Served, question, report};
 
 const BODY_BYTES: usize = 9_500_000;
 
@@ -18,7 +18,7 @@ const BODIES: usize = 7;
 
 fn served(limit: &str) -> Served {
     let place = Place::new();
-    write_agent(&place, "agent", &[report("Because.")], "");
+    place.agent("agent", &[report("Because.")], "");
     Served::start_under(place, &["agent"], &[], limit)
 }
 
@@ -26,14 +26,15 @@ fn served(limit: &str) -> Served {
 fn the_soft_limit_of_descriptors_is_raised_and_a_hard_one_is_told() {
     let raised = served("ulimit -Sn 64");
     assert_eq!(raised.chat(&question("agent")).status, 200);
-    let limits = raised.about("limits");
+    let limits = raised.process.about("limits");
     let line = limits.lines().find(|it| it.starts_with("Max open files"));
     let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
     assert_eq!(words[3], words[4], "{limits}");
     assert_ne!(words[3], "64", "{limits}");
 
     let few = served("ulimit -n 100");
-    few.wait_until_told("warning: the process may have 100 descriptors only");
+    few.process
+        .wait_until_told("warning: the process may have 100 descriptors only");
     // More than there are places: whoever says nothing makes room.
     let _silent: Vec<TcpStream> = (0..150).map(|_| http::connect(&few.address)).collect();
     assert_eq!(few.chat(&question("agent")).status, 200);
@@ -41,7 +42,7 @@ fn the_soft_limit_of_descriptors_is_raised_and_a_hard_one_is_told() {
 
 /// How much of the processor a server has used, in ticks.
 fn ticks(served: &Served) -> u64 {
-    let stat = served.about("stat");
+    let stat = served.process.about("stat");
     // The name of the program, which is in brackets, may hold anything.
     let fields = stat
         .rsplit_once(") ")
@@ -58,19 +59,21 @@ fn ticks(served: &Served) -> u64 {
 fn a_server_without_descriptors_says_so_does_not_spin_and_answers_when_there_are_some() {
     let served = served(":");
     assert_eq!(served.chat(&question("agent")).status, 200);
-    let before = served.limit(Resource::Nofile, 3);
+    let before = served.process.limit(Resource::Nofile, Some(3));
     let waiting = served.begin("/v1/chat/completions", "", &question("agent"));
-    served.wait_until_told("cannot accept a connection");
+    served.process.wait_until_told("cannot accept a connection");
     let begun = ticks(&served);
     thread::sleep(Duration::from_secs(1));
     let used = ticks(&served) - begun;
     assert!(used < 50, "{used} ticks in a second");
-    served.limit(Resource::Nofile, before.current.unwrap_or(1024));
+    served
+        .process
+        .limit(Resource::Nofile, Some(before.current.unwrap_or(1024)));
     assert_eq!(http::receive(waiting).status, 200);
 }
 
 fn threads(served: &Served) -> usize {
-    let status = served.about("status");
+    let status = served.process.about("status");
     let count = status.lines().find_map(|it| it.strip_prefix("Threads:"));
     let count = count.and_then(|it| it.trim().parse().ok());
     count.expect("a process has threads")

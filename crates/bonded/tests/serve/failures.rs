@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::place::call;
-use crate::served::{Served, never, question, report, write_agent};
+use crate::served::{Served, never, question, report};
 
 #[test]
 fn a_run_that_fails_is_told_by_why_it_ended_and_is_not_to_be_asked_again() {
@@ -45,7 +45,7 @@ fn a_run_that_fails_is_told_by_why_it_ended_and_is_not_to_be_asked_again() {
 fn a_run_that_somebody_cancels_is_told_as_cancelled() {
     let served = Served::start(&[("agent", vec![never()])], &[]);
     let waiting = served.begin("/v1/chat/completions", "", &question("agent"));
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     let listed = served.place.bonded(&["runs", "--json"]);
     let run = crate::place::parse(&listed.stdout)["runId"].clone();
     let run = run.as_str().expect("the run has an id").to_owned();
@@ -60,7 +60,7 @@ fn a_run_that_waits_for_a_person_is_told_with_its_name_and_answers_once_it_is_ap
     let place = crate::place::Place::new();
     let write = call("write", json!({ "path": "a", "content": "x" }));
     let front = "tools: builtin\napprovals: {ask: [write]}";
-    write_agent(&place, "agent", &[write, report("written")], front);
+    place.agent("agent", &[write, report("written")], front);
     let served = Served::start_in(place, &["agent"], &[]);
     let key = "\r\nIdempotency-Key: one";
     let ask = || served.post_with("/v1/chat/completions", key, &question("agent"));
@@ -87,7 +87,7 @@ fn a_run_that_waits_for_a_person_is_told_with_its_name_and_answers_once_it_is_ap
 #[test]
 fn a_store_that_fails_is_told_without_where_it_lies() {
     let served = Served::start(&[("agent", vec![report("never")])], &[]);
-    served.fill_disk();
+    served.process.set_disk_full(true);
     let reply = served.chat(&question("agent"));
     assert_eq!(
         (reply.status, reply.code().as_str()),
@@ -97,5 +97,5 @@ fn a_store_that_fails_is_told_without_where_it_lies() {
     for part in [".db", "/bonded", "os error"] {
         assert!(!reply.body.contains(part), "{part}: {reply:?}");
     }
-    served.wait_until_told("error: ");
+    served.process.wait_until_told("error: ");
 }

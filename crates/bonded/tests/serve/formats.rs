@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::place::{Place, call};
-use crate::served::{Served, question_with, report, write_agent};
+use crate::served::{Served, question_with, report};
 
 fn json_report(value: &Value) -> Value {
     let arguments = json!({ "report_format": "json", "content_json": value });
@@ -48,18 +48,8 @@ fn a_caller_may_ask_for_json_by_its_schema_and_gets_what_fits_it() {
 fn an_agent_whose_output_is_fixed_refuses_another_format_and_takes_its_own() {
     let place = Place::new();
     let schema = "output: { format: json, schema: { type: object, required: [age] } }";
-    write_agent(
-        &place,
-        "strict",
-        &[json_report(&json!({ "age": 7 }))],
-        schema,
-    );
-    write_agent(
-        &place,
-        "prose",
-        &[report("Old.")],
-        "output: { format: markdown }",
-    );
+    place.agent("strict", &[json_report(&json!({ "age": 7 }))], schema);
+    place.agent("prose", &[report("Old.")], "output: { format: markdown }");
     let served = Served::start_in(place, &["strict", "prose"], &[]);
     let own = json!({ "type": "object", "required": ["age"] });
     let other = json!({ "type": "object", "required": ["size"] });
@@ -85,7 +75,7 @@ fn an_agent_whose_output_is_fixed_refuses_another_format_and_takes_its_own() {
 fn an_agent_that_takes_json_is_given_json_alone() {
     let place = Place::new();
     let input = "input: { format: json, schema: { type: object, required: [age] } }";
-    write_agent(&place, "strict", &[report("Old.")], input);
+    place.agent("strict", &[report("Old.")], input);
     let served = Served::start_in(place, &["strict"], &[]);
     let user = |text: &str| json!({ "role": "user", "content": text });
     let rows = [

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::place::{Place, parse};
-use crate::served::{Served, question, report, write_agent};
+use crate::served::{Served, question, report};
 
 fn lines(place: &Place, name: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(place.work().join(name)).unwrap_or_default();
@@ -13,7 +13,7 @@ fn lines(place: &Place, name: &str) -> Vec<Value> {
 #[test]
 fn the_runs_of_a_server_are_booked_and_kept_before_their_clients_are_answered() {
     let place = Place::new();
-    write_agent(&place, "agent", &[report("because")], "");
+    place.agent("agent", &[report("because")], "");
     let flags = ["--billing-file", "ledger.jsonl", "--sessions-dir", "kept"];
     let served = Served::start_in(place, &["agent"], &flags);
     for count in 1..=3 {
@@ -40,7 +40,7 @@ fn a_run_of_a_server_that_died_is_booked_when_it_is_resumed() {
     first["usage"] = serde_json::json!({ "input": 5, "output": 3 });
     let mut late = report("because");
     late["delay_ms"] = 3_000.into();
-    write_agent(&place, "agent", &[first, late], "tools: read");
+    place.agent("agent", &[first, late], "tools: read");
     let flags = ["--billing-file", "ledger.jsonl", "--sessions-dir", "kept"];
     let served = Served::start_in(place, &["agent"], &flags);
     let _waiting = served.begin("/v1/chat/completions", "", &question("agent"));

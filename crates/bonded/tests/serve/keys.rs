@@ -28,7 +28,7 @@ fn the_same_key_and_body_are_one_run_and_another_body_is_refused() {
         (409, "idempotency_key_reused")
     );
     assert_eq!(other.header("x-should-retry"), Some("false"));
-    assert_eq!(served.statuses(), ["succeeded"]);
+    assert_eq!(served.place.statuses(), ["succeeded"]);
 
     let other_key = "\r\nIdempotency-Key: k2";
     let third = served.post_with(CHAT, other_key, &question("agent"));
@@ -47,7 +47,7 @@ fn two_clients_share_one_run_and_it_goes_on_while_one_of_them_waits() {
     slow["delay_ms"] = 3_000.into();
     let served = Served::start(&[("agent", vec![slow])], &[]);
     let first = served.begin(CHAT, KEY, &question("agent"));
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     let second = served.begin(CHAT, KEY, &question("agent"));
     let other = served.post_with(CHAT, KEY, &question_with("agent", "user", "me"));
     assert_eq!(other.status, 409);
@@ -56,7 +56,7 @@ fn two_clients_share_one_run_and_it_goes_on_while_one_of_them_waits() {
     drop(first);
     let reply = http::receive(second);
     assert_eq!(reply.status, 200, "{reply:?}");
-    assert_eq!(served.statuses(), ["succeeded"]);
+    assert_eq!(served.place.statuses(), ["succeeded"]);
 }
 
 #[test]
@@ -66,19 +66,19 @@ fn a_client_that_comes_back_after_a_crash_gets_the_result_of_its_run() {
     let lines = vec![crate::place::call("nothing", json!({})), slow];
     let served = Served::start(&[("agent", lines)], &[]);
     let waiting = served.begin(CHAT, KEY, &question("agent"));
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     let place = served.crash();
     drop(waiting);
 
     let served = Served::start_in(place, &["agent"], &[]);
-    served.wait_for(&["interrupted"]);
+    served.place.wait_for(&["interrupted"]);
     let reply = served.post_with(CHAT, KEY, &question("agent"));
     assert_eq!(
         reply.json()["choices"][0]["message"]["content"],
         "Because.",
         "{reply:?}"
     );
-    assert_eq!(served.statuses(), ["succeeded"]);
+    assert_eq!(served.place.statuses(), ["succeeded"]);
     let run = reply.header("x-bonded-run").expect("the run is named");
     assert_eq!(served.place.bonded(&["replay", run]).code, Some(0));
 }
@@ -87,9 +87,9 @@ fn a_client_that_comes_back_after_a_crash_gets_the_result_of_its_run() {
 fn a_key_whose_run_was_cancelled_begins_another_one() {
     let served = Served::start(&[("agent", vec![never()])], &["--concurrency", "2"]);
     let gone = served.begin(CHAT, KEY, &question("agent"));
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     drop(gone);
-    served.wait_for(&["cancelled"]);
+    served.place.wait_for(&["cancelled"]);
     let _back = served.begin(CHAT, KEY, &question("agent"));
-    served.wait_for(&["running", "cancelled"]);
+    served.place.wait_for(&["running", "cancelled"]);
 }

@@ -134,7 +134,7 @@ fn a_request_that_no_agent_can_answer_is_refused_with_its_reason_and_makes_no_ru
             "{error}"
         );
     }
-    assert_eq!(served.statuses(), [""; 0]);
+    assert_eq!(served.place.statuses(), [""; 0]);
     let near = served.chat(&question("agnet")).body;
     assert!(near.contains("did you mean \\\"agent\\\"?"), "{near}");
 }
@@ -168,7 +168,7 @@ fn a_path_a_method_a_host_or_a_body_that_is_not_for_this_server_is_refused() {
             "{head}"
         );
     }
-    assert_eq!(served.statuses(), [""; 0]);
+    assert_eq!(served.place.statuses(), [""; 0]);
 }
 
 #[test]
@@ -211,5 +211,5 @@ fn a_server_with_tokens_answers_only_those_who_have_one() {
         }
     }
     assert_eq!(served.get("/health").status, 200);
-    assert_eq!(served.statuses(), ["succeeded"; 2]);
+    assert_eq!(served.place.statuses(), ["succeeded"; 2]);
 }

@@ -42,6 +42,7 @@ fn check(variable: &str, flags: &[&str], script: &str) {
     assert!(output.status.success(), "{said}");
     // Once whole, once streamed, once as a response: no SDK has asked again by itself.
     let failed = served
+        .place
         .statuses()
         .iter()
         .filter(|it| *it == "failed")

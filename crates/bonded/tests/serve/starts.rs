@@ -1,12 +1,12 @@
 //! Servers that do not start.
 
 use crate::place::Place;
-use crate::served::{Served, report, write_agent};
+use crate::served::{Served, report};
 
 #[test]
 fn a_server_that_could_not_serve_safely_or_at_all_does_not_start() {
     let place = Place::new();
-    write_agent(&place, "agent", &[report("Because.")], "");
+    place.agent("agent", &[report("Because.")], "");
     std::fs::write(place.path("empty.txt"), "# nothing yet\n\n").expect("a file can be written");
     let agent = place.path("agent.ai").display().to_string();
     let empty = place.path("empty.txt").display().to_string();
@@ -46,7 +46,7 @@ fn a_server_that_could_not_serve_safely_or_at_all_does_not_start() {
 #[test]
 fn a_server_with_tokens_in_a_file_may_listen_beyond_this_machine() {
     let place = Place::new();
-    write_agent(&place, "agent", &[report("Because.")], "");
+    place.agent("agent", &[report("Because.")], "");
     std::fs::write(place.path("tokens.txt"), "# ours\nalpha\n").expect("a file can be written");
     let tokens = place.path("tokens.txt").display().to_string();
     let flags = ["--listen", "0.0.0.0:0", "--token-file", &tokens];

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::place::{Place, call};
-use crate::served::{Served, question, question_with, report, write_agent};
+use crate::served::{Served, question, question_with, report};
 
 fn served() -> Served {
     let mut musing = call("nothing", json!({}));
@@ -133,7 +133,7 @@ fn a_client_that_wants_progress_is_told_what_the_agent_says_of_its_own() {
         "agent__progress_report",
         json!({ "progress": "reading the mail" }),
     );
-    write_agent(&place, "a", &[telling, report("Because.")], "tools: read");
+    place.agent("a", &[telling, report("Because.")], "tools: read");
     let served = Served::start_in(place, &["a"], &[]);
     let mut asked = question("a");
     asked["stream"] = true.into();

@@ -16,9 +16,9 @@ fn a_client_that_vanishes_cancels_its_run_and_the_end_is_kept() {
     for asked in rows {
         let served = Served::start(&[("agent", vec![never()])], &[]);
         let waiting = served.begin(CHAT, "", &asked);
-        served.wait_for(&["running"]);
+        served.place.wait_for(&["running"]);
         drop(waiting);
-        served.wait_for(&["cancelled"]);
+        served.place.wait_for(&["cancelled"]);
         assert_eq!(served.get("/health").status, 200);
     }
 }
@@ -27,16 +27,16 @@ fn a_client_that_vanishes_cancels_its_run_and_the_end_is_kept() {
 fn a_client_that_vanishes_while_it_waits_for_its_turn_leaves_no_run() {
     let served = Served::start(&[("agent", vec![never()])], &["--concurrency", "1"]);
     let first = served.begin(CHAT, "", &question("agent"));
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     let streamed = question_with("agent", "stream", true);
     let mut second = served.begin(CHAT, "", &streamed);
     // Its stream has begun, so it stands in line.
     second.read_exact(&mut [0; 16]).expect("the stream begins");
     drop(second);
     drop(first);
-    served.wait_for(&["cancelled"]);
+    served.place.wait_for(&["cancelled"]);
     let _third = served.begin(CHAT, "", &question("agent"));
-    served.wait_for(&["running", "cancelled"]);
+    served.place.wait_for(&["running", "cancelled"]);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn requests_beyond_those_that_run_wait_and_requests_beyond_those_are_sent_away()
     let served = Served::start(&[("agent", vec![never()])], &["--concurrency", "1"]);
     let asked = question_with("agent", "stream", true);
     let in_line: Vec<TcpStream> = (0..11).map(|_| begun(&served, &asked)).collect();
-    served.wait_for(&["running"]);
+    served.place.wait_for(&["running"]);
     let reply = served.chat(&question("agent"));
     assert_eq!((reply.status, reply.code().as_str()), (429, "busy"));
     assert_eq!(reply.header("retry-after"), Some("5"));
@@ -71,7 +71,7 @@ fn many_clients_are_all_answered_however_few_run_at_once() {
         let reply = http::receive(stream);
         assert_eq!(reply.status, 200, "{reply:?}");
     }
-    assert_eq!(served.statuses(), ["succeeded"; 8]);
+    assert_eq!(served.place.statuses(), ["succeeded"; 8]);
 }
 
 #[test]

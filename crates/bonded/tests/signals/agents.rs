@@ -2,33 +2,23 @@
 
 use std::fs;
 
+use bonded_testkit::tool_server;
 use serde_json::json;
 
 use crate::model;
 use crate::place::Place;
-
-/// Says to this program that it is to be a server of tools.
-const TOOL_SERVER: &str = "BONDED_SIGNALS_TOOL_SERVER";
 
 const COUNTED: &str = "counted.txt";
 
 /// A place with the agent, and the words by which a command is given it.
 pub(crate) fn place() -> (Place, Vec<String>) {
     let place = Place::new();
-    let program = std::env::current_exe().expect("a test knows its program");
-    let name = "agents::serves_tools_where_it_is_asked_to";
-    let args = [
-        "--exact",
-        name,
-        "--nocapture",
-        "--quiet",
-        "--test-threads=2",
-    ];
     let counted = place.work().join(COUNTED);
-    let env = json!({ TOOL_SERVER: "1", "COUNT_FILE": counted });
+    let test = "agents::serves_tools_where_it_is_asked_to";
+    let server = tool_server::of_this_program(test, &json!({ "COUNT_FILE": counted }));
     let config = json!({
         "providers": { "local": { "type": "openai-compatible", "baseUrl": model::serve() } },
-        "mcpServers": { "test": { "type": "stdio", "command": program, "args": args, "env": env } },
+        "mcpServers": { "test": server },
     });
     let (agent, file) = (place.path("counter.ai"), place.path("config.json"));
     fs::write(&file, config.to_string()).expect("it can be written");
@@ -54,10 +44,7 @@ pub(crate) fn counted(place: &Place) -> usize {
     lines.lines().count()
 }
 
-/// The server of tools must be a program. This one is at hand, and everything in it is known to be built.
 #[test]
 fn serves_tools_where_it_is_asked_to() {
-    if std::env::var_os(TOOL_SERVER).is_some() {
-        crate::tool_server::main().expect("a tool server ends with its input");
-    }
+    tool_server::serve_where_it_is_asked_to();
 }

@@ -6,16 +6,9 @@
 //!
 //! `BONDED_SIGNAL_ROUNDS` says how many moments there are for each signal, `BONDED_SIGNAL_SEED` which.
 
-#[path = "../cli/place.rs"]
-#[expect(dead_code, reason = "nobody approves anything here")]
-mod place;
-#[path = "../work_crash/rng.rs"]
-mod rng;
-#[path = "../../../testkit/src/bin/tool_server.rs"]
-mod tool_server;
+use bonded_testkit::{place, rng};
 
 mod agents;
-mod journal;
 mod model;
 mod moments;
 mod notes;

@@ -35,7 +35,7 @@ pub(crate) fn each(
 ) {
     let seed = seed(SEED);
     let part = name.bytes().map(u64::from).sum();
-    let mut rng = Rng::new(seed, part);
+    let mut rng = Rng::of(seed, part);
     let began = Instant::now();
     undisturbed();
     let within = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);

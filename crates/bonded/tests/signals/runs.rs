@@ -129,7 +129,7 @@ impl Scene {
             assert!(resumed.stdout.contains("counted"), "{resumed:?}");
             assert_eq!(self.place.status("run").as_deref(), Some("succeeded"));
         }
-        self.place.is_whole("run");
+        self.place.passes_the_audit("run");
         self.place
             .check_witness(self.tool, (self.count)(&self.place));
     }

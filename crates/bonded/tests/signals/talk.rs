@@ -128,7 +128,7 @@ pub(crate) fn check(place: &Place) {
             "entries were lost"
         );
         assert_eq!(place.status(&run.id).as_deref(), Some("succeeded"));
-        place.is_whole(&run.id);
+        place.passes_the_audit(&run.id);
     }
     place.check_witness(TOOL, agents::counted(place));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::wire;
+use crate::http;
 use crate::world::World;
 
 /// A short soak has so many episodes, a long one has them this far apart.
@@ -36,7 +36,7 @@ pub(crate) fn fill_now_and_then(world: &World) {
 
 fn is_ready_again(world: &World) {
     for _ in 0..READY_WITHIN {
-        let ready = wire::ask(&world.workspace_at, "GET /readyz", "", None);
+        let ready = http::ask(&world.workspace_at, "GET /readyz", "", None);
         if ready.is_ok_and(|ready| ready.status == 200) {
             return world.tally.right("disk, ready");
         }

@@ -4,13 +4,7 @@
 //!
 //! `BONDED_SOAK_SECONDS` says for how long, `BONDED_SOAK_SEED` which faults, `BONDED_SOAK_PROGRAM` with which build.
 
-#[path = "../cli/place.rs"]
-#[expect(dead_code, reason = "nobody approves anything here")]
-mod place;
-#[path = "../work_crash/rng.rs"]
-mod rng;
-#[path = "../../../testkit/src/bin/tool_server.rs"]
-mod tool_server;
+use bonded_testkit::{http, place, rng};
 
 mod disk;
 mod figures;
@@ -24,7 +18,6 @@ mod rules;
 mod runs;
 mod sockets;
 mod tally;
-mod wire;
 mod world;
 
 use std::thread;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::http::{self, Reply};
 use crate::model::{AGENTS, question};
 use crate::rng::Rng;
-use crate::wire::{self, Reply};
 use crate::world::World;
 
 const BOTH: &str = "\r\nAccept: application/json, text/event-stream";
@@ -33,7 +33,7 @@ fn call(world: &World, rng: &mut Rng) -> (Value, String) {
 }
 
 pub(crate) fn over_http(world: &World) {
-    let mut rng = Rng::new(world.seed, 50);
+    let mut rng = Rng::of(world.seed, 50);
     while !world.is_over() {
         session(world, &mut rng);
         world.pause(Duration::from_millis(rng.below(300)));
@@ -42,7 +42,7 @@ pub(crate) fn over_http(world: &World) {
 
 fn post(world: &World, headers: &str, body: &Value) -> std::io::Result<Reply> {
     let headers = format!("{BOTH}{headers}");
-    wire::ask(&world.agents_at, "POST /mcp", &headers, Some(body))
+    http::ask(&world.agents_at, "POST /mcp", &headers, Some(body))
 }
 
 fn session(world: &World, rng: &mut Rng) {
@@ -57,7 +57,7 @@ fn session(world: &World, rng: &mut Rng) {
     let session = format!("\r\nMcp-Session-Id: {id}");
     let listed = post(world, &session, &request(1, "tools/list", &json!({})));
     world.judge("mcp, list", listed, |reply| {
-        reply.json()["result"]["tools"].as_array().map(Vec::len) == Some(AGENTS.len())
+        reply.value()["result"]["tools"].as_array().map(Vec::len) == Some(AGENTS.len())
     });
     for id in 2..2 + rng.below(3) {
         let (params, expected) = call(world, rng);
@@ -70,14 +70,14 @@ fn session(world: &World, rng: &mut Rng) {
     }
     // One in three says nothing when it leaves.
     if rng.below(3) > 0 {
-        let left = wire::ask(&world.agents_at, "DELETE /mcp", &session, None);
+        let left = http::ask(&world.agents_at, "DELETE /mcp", &session, None);
         world.judge("mcp, farewell", left, |reply| reply.status == 204);
     }
 }
 
 /// One client that stays for all of the time.
 pub(crate) fn over_stdio(world: &World) {
-    let mut rng = Rng::new(world.seed, 51);
+    let mut rng = Rng::of(world.seed, 51);
     let mut stdin = world.stdio.stdin();
     let mut lines = BufReader::new(world.stdio.stdout()).lines();
     let mut exchange = |message: Value| -> Option<Value> {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::http::{self, Reply};
 use crate::rng::Rng;
-use crate::wire::{self, Reply};
-use crate::world::World;
+use crate::world::{World, code};
 
 pub(crate) const WRITERS: u64 = 3;
 
@@ -33,7 +33,7 @@ pub(crate) fn write(world: &World, number: u64) {
     let mut writer = Writer {
         world,
         number,
-        rng: Rng::new(world.seed, 100 + number),
+        rng: Rng::of(world.seed, 100 + number),
         drawn: 0,
         notes: vec![],
     };
@@ -62,7 +62,7 @@ impl Writer<'_> {
     fn ask(&self, line: &str, body: Option<&Value>) -> std::io::Result<Reply> {
         let key = format!("\r\nIdempotency-Key: n{}-{}", self.number, self.drawn);
         let headers = format!("{}{key}", self.world.owner);
-        wire::ask(&self.world.workspace_at, line, &headers, body)
+        http::ask(&self.world.workspace_at, line, &headers, body)
     }
 
     /// A word that no other text has.
@@ -76,10 +76,10 @@ impl Writer<'_> {
             json!({ "workspace_id": self.world.workspace_id, "title": word, "markdown": word });
         let answer = self.ask("POST /api/notes", Some(&body));
         let made = self.world.judge("note, create", answer, |reply| {
-            reply.status == 201 && reply.json()["markdown"] == word.as_str()
+            reply.status == 201 && reply.value()["markdown"] == word.as_str()
         });
         if let Some(made) = made {
-            let id = made.json()["note_id"].as_str().map(str::to_owned);
+            let id = made.value()["note_id"].as_str().map(str::to_owned);
             self.notes.push(Note {
                 id: id.unwrap_or_default(),
                 version: 1,
@@ -100,7 +100,7 @@ impl Writer<'_> {
         let body = json!({ "base_version": note.version, "markdown": word });
         let answer = self.ask(&format!("PATCH /api/notes/{}", note.id), Some(&body));
         let changed = self.world.judge("note, change", answer, |reply| {
-            let shown = reply.json();
+            let shown = reply.value();
             reply.status == 200
                 && shown["markdown"] == word.as_str()
                 && shown["version"] == note.version + 1
@@ -117,7 +117,7 @@ impl Writer<'_> {
         let note = self.draw();
         let answer = self.ask(&format!("GET /api/notes/{}", note.id), None);
         self.world.judge("note, read", answer, |reply| {
-            let shown = reply.json();
+            let shown = reply.value();
             reply.status == 200
                 && shown["markdown"] == note.markdown.as_str()
                 && shown["version"] == note.version
@@ -133,13 +133,13 @@ impl Writer<'_> {
         );
         let mut answer = self.ask(&line, None);
         // All writers are one user, who by chance searches too often in a second; what is said to help then must help.
-        if matches!(&answer, Ok(reply) if reply.code().as_deref() == Some("RATE_LIMITED")) {
+        if matches!(&answer, Ok(reply) if code(reply).as_deref() == Some("RATE_LIMITED")) {
             self.world.tally.count("note, search", "again after 1 s");
             std::thread::sleep(Duration::from_secs(1));
             answer = self.ask(&line, None);
         }
         self.world.judge("note, search", answer, |reply| {
-            reply.status == 200 && reply.json().to_string().contains(&note.id)
+            reply.status == 200 && reply.value().to_string().contains(&note.id)
         });
         self.notes.push(note);
     }
@@ -151,7 +151,7 @@ impl Writer<'_> {
         );
         let answer = self.ask(&line, None);
         self.world.judge("note, list", answer, |reply| {
-            reply.status == 200 && reply.json()["notes"].is_array()
+            reply.status == 200 && reply.value()["notes"].is_array()
         });
     }
 

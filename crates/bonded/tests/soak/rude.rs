@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::http;
 use crate::model::question;
 use crate::rng::Rng;
 use crate::sockets;
-use crate::wire;
 use crate::world::World;
 
 /// So many wait at once without a word.
 const SILENT: usize = 20;
 
 pub(crate) fn vanish(world: &World) {
-    let mut rng = Rng::new(world.seed, 300);
+    let mut rng = Rng::of(world.seed, 300);
     let mut silent: Vec<TcpStream> = vec![];
     while !world.is_over() {
         let address = match rng.below(2) {
@@ -24,7 +24,7 @@ pub(crate) fn vanish(world: &World) {
             _ => &world.workspace_at,
         };
         let vanished = match rng.below(5) {
-            0 => wire::connect(address).map(|stream| silent.push(stream)),
+            0 => http::try_connect(address).map(|stream| silent.push(stream)),
             1 => in_the_head(address),
             2 => in_the_body(address),
             3 => in_the_answer(world, &mut rng),
@@ -42,12 +42,12 @@ pub(crate) fn vanish(world: &World) {
 }
 
 fn in_the_head(address: &str) -> io::Result<()> {
-    let mut stream = wire::connect(address)?;
+    let mut stream = http::try_connect(address)?;
     stream.write_all(b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127")
 }
 
 fn in_the_body(address: &str) -> io::Result<()> {
-    let mut stream = wire::connect(address)?;
+    let mut stream = http::try_connect(address)?;
     let head = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
     stream.write_all(format!("{head}Content-Length: 100000\r\n\r\n{{\"model\":").as_bytes())
 }
@@ -56,9 +56,10 @@ fn in_the_body(address: &str) -> io::Result<()> {
 fn in_the_answer(world: &World, rng: &mut Rng) -> io::Result<()> {
     let message = json!({ "role": "user", "content": question(world.ticket()) });
     let body = json!({ "model": "reader", "stream": true, "messages": [message] });
-    let mut stream = wire::connect(&world.agents_at)?;
-    let request = wire::request("POST /v1/chat/completions", "", Some(&body));
-    stream.write_all(request.as_bytes())?;
+    let mut stream = http::try_connect(&world.agents_at)?;
+    let headers = "Connection: close\r\nContent-Type: application/json";
+    let head = http::head(&world.agents_at, "POST /v1/chat/completions", headers);
+    http::write(&mut stream, &head, body.to_string().as_bytes());
     if rng.below(2) == 0 {
         stream.read_exact(&mut [0; 40])?;
     }

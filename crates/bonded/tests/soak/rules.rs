@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::http;
 use crate::rng::Rng;
-use crate::wire::{self, PATIENCE};
 use crate::world::World;
+use bonded_testkit::patience::PATIENCE;
 
 const DOOR: &str = "rule";
 
@@ -30,20 +31,20 @@ pub(crate) fn furnish(world: &World, model: &str) {
     });
     let line = "POST /api/automation/rules";
     let headers = format!("{}\r\nIdempotency-Key: rule", world.owner);
-    let made = wire::ask(&world.workspace_at, line, &headers, Some(&rule));
+    let made = http::ask(&world.workspace_at, line, &headers, Some(&rule));
     let made = made.expect("the server answers");
     assert_eq!(made.status, 201, "{made:?}");
 }
 
 pub(crate) fn set_off(world: &World) {
-    let mut rng = Rng::new(world.seed, 400);
+    let mut rng = Rng::of(world.seed, 400);
     let mut number = 0;
     while !world.is_over() {
         number += 1;
         let title = format!("set off {number}{GO}");
         let body = json!({ "workspace_id": world.workspace_id, "title": title, "markdown": "x" });
         let headers = format!("{}\r\nIdempotency-Key: go-{number}", world.owner);
-        let made = wire::ask(
+        let made = http::ask(
             &world.workspace_at,
             "POST /api/notes",
             &headers,
@@ -65,8 +66,8 @@ fn list(world: &World, path: &str, name: &str) -> Vec<Value> {
     let mut offset = Some(0);
     while let Some(at) = offset {
         let line = format!("GET {path}&limit=200&offset={at}");
-        let page = wire::ask(&world.workspace_at, &line, &world.owner, None);
-        let page = page.map(|page| page.json()).unwrap_or_default();
+        let page = http::ask(&world.workspace_at, &line, &world.owner, None);
+        let page = page.map(|page| page.value()).unwrap_or_default();
         offset = page["next_offset"].as_u64();
         all.extend(page[name].as_array().cloned().unwrap_or_default());
     }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::http::{self, Reply};
 use crate::model::{AGENTS, question};
 use crate::process::{Process, command};
 use crate::rng::Rng;
-use crate::wire::{self, Reply};
 use crate::world::World;
 
 /// Further clients beside the first.
@@ -20,7 +20,7 @@ pub(crate) fn ask(world: &World) {
 }
 
 pub(crate) fn ask_part(world: &World, part: u64) {
-    let mut rng = Rng::new(world.seed, part);
+    let mut rng = Rng::of(world.seed, part);
     while !world.is_over() {
         let (agent, expected) = rng.one_of(&AGENTS);
         let ticket = world.ticket();
@@ -37,7 +37,7 @@ pub(crate) fn ask_part(world: &World, part: u64) {
 }
 
 fn post(world: &World, path: &str, headers: &str, body: &Value) -> std::io::Result<Reply> {
-    wire::ask(
+    http::ask(
         &world.agents_at,
         &format!("POST {path}"),
         headers,
@@ -50,7 +50,7 @@ fn chat_body(agent: &str, ticket: u64) -> Value {
 }
 
 fn is_chat(reply: &Reply, expected: &str) -> bool {
-    reply.status == 200 && reply.json()["choices"][0]["message"]["content"] == expected
+    reply.status == 200 && reply.value()["choices"][0]["message"]["content"] == expected
 }
 
 fn chat(world: &World, agent: &str, ticket: u64, expected: &str) {
@@ -85,7 +85,7 @@ fn response_text(response: &Value) -> String {
 fn responses(world: &World, agent: &str, ticket: u64, expected: &str) {
     let answer = post(world, "/v1/responses", "", &response_body(agent, ticket));
     world.judge("responses", answer, |reply| {
-        reply.status == 200 && response_text(&reply.json()) == expected
+        reply.status == 200 && response_text(&reply.value()) == expected
     });
 }
 

@@ -7,15 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bonded_testkit::process::drain;
+use bonded_testkit::tool_server;
 use serde_json::{Value, json};
 
+use crate::http::{self, Reply};
 use crate::model;
 use crate::place::Place;
-use crate::process::{Process, STDIO, command, drain};
+use crate::process::{Process, STDIO, command};
 use crate::rules;
 use crate::runs;
 use crate::tally::Tally;
-use crate::wire::{self, Reply};
 
 /// What is refused so long after the disk has room again may have begun before.
 const AFTERMATH: Duration = Duration::from_secs(20);
@@ -57,8 +59,8 @@ impl World {
         let token = fs::read_to_string(workspace.place.path("data/owner-token"));
         let token = token.expect("the server has made a token");
         let owner = format!("\r\nAuthorization: Bearer {}", token.trim());
-        let listed = wire::ask(&workspace_at, "GET /api/workspaces", &owner, None);
-        let listed = listed.expect("the server answers").json();
+        let listed = http::ask(&workspace_at, "GET /api/workspaces", &owner, None);
+        let listed = listed.expect("the server answers").value();
         let workspace_id = listed["workspaces"][0]["workspace_id"].as_str();
         let workspace_id = workspace_id.expect("there is a workspace").to_owned();
         let world = Self {
@@ -139,7 +141,7 @@ impl World {
             self.tally.right(door);
             return Some(reply);
         }
-        self.refused(door, reply.code(), &format!("{reply:?}"));
+        self.refused(door, code(&reply), &format!("{reply:?}"));
         None
     }
 
@@ -176,14 +178,31 @@ impl World {
     }
 }
 
+/// What an error is called, in the shapes of all servers; nothing where the answer is none.
+pub(crate) fn code(reply: &Reply) -> Option<String> {
+    let whole = reply.value();
+    let events = reply.events();
+    let mut shapes = std::iter::once(&whole).chain(&events);
+    shapes.find_map(|shape| {
+        let places = [
+            &shape["error"]["code"],
+            &shape["code"],
+            &shape["response"]["error"]["code"],
+            &shape["result"]["_meta"]["bonded/code"],
+        ];
+        let mut codes = places.into_iter().filter_map(Value::as_str);
+        codes.next().map(str::to_owned)
+    })
+}
+
 impl Process {
     fn start_agents(model: &str) -> Self {
         let place = Place::new();
         let words = agent_words(&place, model, "serve");
         let more = ["--listen", "127.0.0.1:0", "--no-token", "--mcp"].map(str::to_owned);
         let words = [words, more.to_vec()].concat();
-        let command = command(&place, &words);
-        let process = Self::start("serve --agent", place, command);
+        let mut command = command(&place, &words);
+        let process = Self::start("serve --agent", place, &mut command);
         drain(process.stdout());
         process
     }
@@ -193,19 +212,17 @@ impl Process {
         let words = agent_words(&place, model, "mcp");
         let mut command = command(&place, &words);
         command.stdin(Stdio::piped());
-        Self::start(STDIO, place, command)
+        Self::start(STDIO, place, &mut command)
     }
 
     fn start_workspace(model: &str) -> Self {
-        let place = Place::new();
         let config =
             json!({ "automation": { "allowed_providers": [format!("lmstudio={model}")] } });
-        fs::create_dir(place.path("data")).expect("a directory can be made");
-        fs::write(place.path("data/config.json"), config.to_string()).expect("it can be written");
+        let place = Place::with_config(&config);
         let data = place.path("data").display().to_string();
         let words = ["serve", "--data", &data, "--listen", "127.0.0.1:0"].map(str::to_owned);
-        let command = command(&place, &words);
-        let process = Self::start("serve --data", place, command);
+        let mut command = command(&place, &words);
+        let process = Self::start("serve --data", place, &mut command);
         drain(process.stdout());
         process
     }
@@ -213,9 +230,10 @@ impl Process {
 
 /// The agents that ask the model, and what is needed to offer them.
 fn agent_words(place: &Place, model: &str, command: &str) -> Vec<String> {
+    let test = "world::serves_tools_where_it_is_asked_to";
+    let server = tool_server::of_this_program(test, &json!({}));
     let provider: Value = json!({ "type": "openai-compatible", "baseUrl": model });
-    let config =
-        json!({ "providers": { "local": provider }, "mcpServers": { "test": tool_server() } });
+    let config = json!({ "providers": { "local": provider }, "mcpServers": { "test": server } });
     let config_file = place.path("config.json");
     fs::write(&config_file, config.to_string()).expect("it can be written");
     fs::write(place.work().join("page.txt"), model::PAGE).expect("it can be written");
@@ -237,26 +255,7 @@ fn agent_words(place: &Place, model: &str, command: &str) -> Vec<String> {
     words
 }
 
-/// Says to this program that it is to be a server of tools.
-const TOOL_SERVER: &str = "BONDED_SOAK_TOOL_SERVER";
-
-fn tool_server() -> Value {
-    let program = std::env::current_exe().expect("a test knows its program");
-    let name = "world::serves_tools_where_it_is_asked_to";
-    let args = [
-        "--exact",
-        name,
-        "--nocapture",
-        "--quiet",
-        "--test-threads=2",
-    ];
-    json!({ "type": "stdio", "command": program, "args": args, "env": { TOOL_SERVER: "1" } })
-}
-
-/// The server of tools must be a program. This one is at hand, and everything in it is known to be built.
 #[test]
 fn serves_tools_where_it_is_asked_to() {
-    if std::env::var_os(TOOL_SERVER).is_some() {
-        crate::tool_server::main().expect("a tool server ends with its input");
-    }
+    tool_server::serve_where_it_is_asked_to();
 }

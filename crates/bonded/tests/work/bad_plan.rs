@@ -28,10 +28,7 @@ fn a_text_that_is_neither_json_nor_yaml_is_refused_with_its_line_and_column() {
         (b"[{\"id\": \"a\",}]", "line 1, column 13"),
         (b"- id: a\n  bad: [1\n", "line 3, column 1"),
         (b"id: a\nid: b\n", "line 2, column 1"),
-        (
-            b"",
-            "a plan is one work item (an object) or an array of them",
-        ),
+        (b"", "a plan is one work item (an object) or a list of them"),
         (b"\xff\xfe{}", "it is not UTF-8 (at byte 1)"),
     ];
     for (text, why) in table {
@@ -76,7 +73,7 @@ fn depends(id: &str, on: &[&str]) -> Value {
 fn circles_and_ids_that_are_unknown_or_taken_are_named() {
     let table = [
         (json!([]), "there is no work item in it"),
-        (json!("text"), "not a text"),
+        (json!("text"), "not the text \"text\""),
         (json!([item("a", 1), item("a", 1)]), "each needs its own"),
         (
             json!([

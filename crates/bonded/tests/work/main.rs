@@ -1,11 +1,6 @@
 //! `bonded work` as a person meets it: the real program on real trees, with scripts and a provider that can be held.
 
-#[path = "../cli/done.rs"]
-mod done;
-#[path = "../cli/place.rs"]
-mod place;
-#[path = "../cli/request.rs"]
-mod request;
+use bonded_testkit::{done, place};
 
 mod admission;
 mod atomic;

@@ -2,14 +2,16 @@
 
 use std::process::Child;
 
+use bonded_testkit::provider::Provider;
+
 use crate::place::{Done, done, finish, start};
-use crate::provider::Provider;
+use crate::provider::{flags, held};
 use crate::world::{World, expect_status, item, receipt, writes};
 
 /// A plan whose one item has written `shared.txt` in its copy and is not done yet.
 fn under_way(world: &World) -> (Provider, Child) {
-    let provider = Provider::start(vec![writes("shared.txt", "the item's\n"), done("ok")]);
-    let flags = provider.flags();
+    let provider = held(&[writes("shared.txt", "the item's\n"), done("ok")]);
+    let flags = flags(&provider);
     let mut words: Vec<&str> = flags.iter().map(String::as_str).collect();
     words.push("--json");
     let mut command = world.work_command(&item("one", 1), &words);

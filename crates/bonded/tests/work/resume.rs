@@ -2,12 +2,13 @@
 
 use std::process::Child;
 
+use bonded_testkit::provider::Provider;
 use serde_json::{Value, json};
 
 use crate::done::{kill, text};
 use crate::outcomes::one_of_each;
 use crate::place::{Done, done, finish, start};
-use crate::provider::Provider;
+use crate::provider::{flags, held};
 use crate::world::{SOME_FAILED, World, item, receipt, runs, statuses, with_fields, writes};
 
 fn two_levels() -> Value {
@@ -30,7 +31,7 @@ fn calls(heard_by_nobody: usize) -> Vec<Value> {
 }
 
 fn start_plan(world: &World, provider: &Provider) -> Child {
-    let words = provider.flags();
+    let words = flags(provider);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut command = world.work_command(&two_levels(), &words);
     start(command.env("HELD_KEY", "sk-held-for-tests"))
@@ -50,7 +51,7 @@ fn plan_of(result: &Value) -> String {
 #[test]
 fn a_plan_that_was_killed_goes_on_and_repeats_no_item_that_had_ended() {
     let world = World::plain();
-    let provider = Provider::start(calls(1));
+    let provider = held(&calls(1));
     let child = start_plan(&world, &provider);
     provider.release(2);
     provider.wait_for(3);
@@ -64,11 +65,8 @@ fn a_plan_that_was_killed_goes_on_and_repeats_no_item_that_had_ended() {
     assert_eq!(statuses(&results), ["success", "success"]);
     let asked = |id: &str| {
         let goal = format!("the work of {id}");
-        provider
-            .heard()
-            .iter()
-            .filter(|it| it.contains(&goal))
-            .count()
+        let all = provider.asked();
+        all.iter().filter(|it| it.text.contains(&goal)).count()
     };
     assert_eq!((asked("first"), asked("later")), (2, 3));
     assert_ne!(before, world.state());
@@ -80,7 +78,7 @@ fn a_plan_that_was_killed_goes_on_and_repeats_no_item_that_had_ended() {
 #[test]
 fn a_plan_can_be_killed_again_and_again_and_is_resumed_by_its_id() {
     let world = World::plain();
-    let provider = Provider::start(calls(2));
+    let provider = held(&calls(2));
     let mut child = start_plan(&world, &provider);
     provider.release(2);
     provider.wait_for(3);
@@ -208,7 +206,7 @@ fn an_item_that_fails_is_begun_again_as_often_as_it_may_be() {
         (0, "right", "failure", 0),
     ] {
         let world = World::plain();
-        let provider = Provider::start(vec![
+        let provider = held(&[
             writes("a.txt", "wrong"),
             done("ok"),
             writes("a.txt", second),
@@ -219,7 +217,7 @@ fn an_item_that_fails_is_begun_again_as_often_as_it_may_be() {
             item("one", 1),
             json!({ "retries": retries, "test_command": "echo looking; grep right a.txt" }),
         );
-        let words = provider.flags();
+        let words = flags(&provider);
         let words: Vec<&str> = ["--json"]
             .into_iter()
             .chain(words.iter().map(String::as_str))
@@ -237,7 +235,7 @@ fn an_item_that_fails_is_begun_again_as_often_as_it_may_be() {
             assert!(earlier[0]["run_id"].is_string(), "{earlier:?}");
             ended.says("begins again after attempt 1 of");
             // Whoever tries again is told why.
-            let last = provider.heard().pop().expect("it was asked");
+            let last = provider.asked().pop().expect("it was asked").text;
             assert!(
                 last.contains("This was tried before") && last.contains("looking"),
                 "{last}"
@@ -292,7 +290,7 @@ fn a_plan_goes_on_after_a_machine_went_down() {
     use rustix::process::{Pid, Signal, kill_process};
     for (sent, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
         let world = World::plain();
-        let provider = Provider::start(calls(1));
+        let provider = held(&calls(1));
         let child = start_plan(&world, &provider);
         provider.release(2);
         provider.wait_for(3);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::done::text;
 use crate::place::{done, finish, start};
-use crate::provider::Provider;
+use crate::provider::{flags, held};
 use crate::world::{World, item, runs, with_fields};
 
 const PLANTED: &str = "sk-planted-0123456789abcdef";
@@ -13,12 +13,9 @@ const PLANTED: &str = "sk-planted-0123456789abcdef";
 fn a_key_that_tests_and_tools_print_is_masked_in_results_receipts_and_everything_that_is_kept() {
     let world = World::plain();
     world.write("leaked.txt", format!("the key is {PLANTED}\n"));
-    let provider = Provider::start(vec![
-        runs("cat leaked.txt"),
-        done(&format!("found {PLANTED}")),
-    ]);
+    let provider = held(&[runs("cat leaked.txt"), done(&format!("found {PLANTED}"))]);
     provider.release(2);
-    let flags = provider.flags();
+    let flags = flags(&provider);
     let mut words: Vec<&str> = flags.iter().map(String::as_str).collect();
     words.push("--json");
     let tested = with_fields(

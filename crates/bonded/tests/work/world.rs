@@ -158,13 +158,6 @@ impl World {
     }
 }
 
-impl Done {
-    #[track_caller]
-    pub(crate) fn says(&self, expected: &str) {
-        assert!(self.stderr.contains(expected), "{expected:?}: {self:?}");
-    }
-}
-
 /// An item that the agent of this number works on.
 pub(crate) fn item(id: &str, agent: u8) -> Value {
     let agent = format!("agent-{agent}");

@@ -58,7 +58,7 @@ fn an_item_that_is_committed_is_one_commit_whenever_it_was_killed() {
     let kills = number("BONDED_WORK_CRASH_KILLS").map_or(KILLS_DEFAULT, |kills| kills / 4);
     let seed = seed(SEED);
     tell(&format!("BONDED_WORK_CRASH_SEED={seed}"));
-    let mut rng = Rng::new(seed, 0);
+    let mut rng = Rng::of(seed, 0);
     let journal = Boundary::There("store.db.work/trees/*/journal.json".into());
     for _ in 0..kills {
         let world = world(template.path());

@@ -5,17 +5,15 @@
 //! `BONDED_SIGNAL_ROUNDS` how many moments each signal has, `BONDED_WORK_CRASH_TREES` how many random trees to work on; with `BONDED_WORK_CRASH_PLANS=2` a second, larger plan
 //! is killed at every boundary too.
 
+use bonded_testkit::{place, rng};
+
 mod boundary;
 mod commits;
 mod matrix;
-#[path = "../cli/place.rs"]
-#[expect(dead_code, reason = "no person is asked there")]
-mod place;
 mod plans;
 mod property;
 mod random_tree;
 mod remains;
-mod rng;
 mod runs;
 mod signals;
 mod single;

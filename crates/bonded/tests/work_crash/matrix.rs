@@ -167,7 +167,7 @@ fn a_plan_that_is_killed_at_random_moments_has_happened_or_not_and_comes_to_the_
     let trees = [&undisturbed.before, &first, &undisturbed.end.tree];
     let made = AtomicU64::new(0);
     in_parallel(|worker| {
-        let mut rng = Rng::new(seed, worker);
+        let mut rng = Rng::of(seed, worker);
         while made.load(Ordering::Relaxed) < kills {
             with_context(&format!("BONDED_WORK_CRASH_SEED={seed}"), || {
                 let world = undisturbed.world();

@@ -102,7 +102,7 @@ fn whatever_is_done_to_whatever_tree_an_item_that_does_not_succeed_leaves_it_as_
     let seed = seed(SEED);
     tell(&format!("BONDED_WORK_CRASH_SEED={seed}"));
     for number in 0..trees {
-        check(&mut Rng::new(seed, number), number % 2 == 1);
+        check(&mut Rng::of(seed, number), number % 2 == 1);
     }
 }
 

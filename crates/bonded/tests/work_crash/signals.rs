@@ -33,7 +33,7 @@ const FEW: u64 = 2;
 #[test]
 fn a_plan_that_is_sent_any_signal_comes_to_the_same_end_unless_a_person_has_ended_it() {
     let seed = seed(SEED);
-    let mut rng = Rng::new(seed, 77);
+    let mut rng = Rng::of(seed, 77);
     let undisturbed = Undisturbed::new(three_items());
     let first = Undisturbed::new(one_item()).end.tree;
     let trees = [&undisturbed.before, &first, &undisturbed.end.tree];

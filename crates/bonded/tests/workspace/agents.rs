@@ -69,7 +69,7 @@ fn statuses(socket: &mut Socket) -> (Vec<String>, String, Vec<u64>) {
 fn a_note_sets_off_a_rule_and_the_run_is_followed_to_its_end() {
     let server = with_replies(&[WRITES]);
     rule(&server, "workspace_event.note_created", "yolo");
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     let cursor = socket.follow_workspace(&server.workspace(), None)["replay_cursor"]
         .as_u64()
         .expect("a number");
@@ -114,7 +114,7 @@ fn a_note_sets_off_a_rule_and_the_run_is_followed_to_its_end() {
         (&json!(true), &json!(run))
     );
     // Another client that comes later hears the same.
-    let mut later = Socket::open(&server, &server.owner);
+    let mut later = server.owner.socket();
     later.follow_workspace(&server.workspace(), Some(cursor));
     assert_eq!(later.seqs(seqs.len()), seqs);
     let line = server.place.bonded(&[
@@ -133,7 +133,7 @@ fn a_note_sets_off_a_rule_and_the_run_is_followed_to_its_end() {
 fn a_run_in_reviewed_mode_writes_nothing_until_a_person_says_so() {
     let server = with_replies(&[WRITES]);
     rule(&server, "workspace_event.note_created", "reviewed");
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_workspace(&server.workspace(), None);
     server.note("Go", "please");
     let (statuses, run, _) = statuses(&mut socket);
@@ -177,7 +177,7 @@ fn a_run_in_reviewed_mode_writes_nothing_until_a_person_says_so() {
 fn a_reply_that_cannot_be_read_fails_the_run_with_its_code() {
     let server = with_replies(&["<ram_add><key>a", "<ram_add>", "still not"]);
     let rule = rule(&server, "manual", "yolo");
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_workspace(&server.workspace(), None);
     let launch = format!(
         "/api/automation/rules/{}/launch",
@@ -209,7 +209,7 @@ fn a_run_that_is_cancelled_ends_as_that() {
         .owner
         .patch(&path, &json!({ "action_json": slow["action_json"] }));
     assert_eq!(changed.status, 200, "{changed:?}");
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_workspace(&server.workspace(), None);
     let run = server
         .owner

@@ -236,7 +236,11 @@ fn bodies_that_are_too_large_together_are_refused_and_leave_room_when_they_are_g
         refused.body.contains("too many large requests at once"),
         "{refused:?}"
     );
-    assert!(server.peak_bytes() < 300_000_000, "{}", server.peak_bytes());
+    assert!(
+        server.process.peak_bytes() < 300_000_000,
+        "{}",
+        server.process.peak_bytes()
+    );
     drop(held);
     let workspace = server.workspace();
     let note = json!({ "workspace_id": workspace, "title": "t", "markdown": "m" });

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::access::log_in;
 use crate::http::Reply;
 use crate::place::Place;
-use crate::server::{Server, code};
-use crate::socket::upgrade;
+use crate::server::{Server, code, upgraded};
 
 const LISTED: &str = "https://notes.example";
 
@@ -117,7 +116,7 @@ fn a_socket_with_a_session_is_opened_by_pages_of_listed_origins_only() {
     let client = log_in(&server);
     let opened = |origin: &str| {
         let headers = client.and(&format!("Origin: {origin}"));
-        upgrade(&server, headers.headers()).1
+        upgraded(&server.address, headers.headers()).1
     };
     assert!(opened(LISTED).starts_with("HTTP/1.1 101"));
     let own = format!("http://{}", server.address);

@@ -195,7 +195,7 @@ fn every_hostile_request_gets_its_code_in_time_and_in_little_memory() {
             None => assert!(reply.status < 300, "{shown}: {reply:?}"),
         }
     }
-    let peak = server.peak_bytes();
+    let peak = server.process.peak_bytes();
     assert!(peak < MEMORY_MAX, "{} MiB", peak >> 20);
     assert_eq!(server.nobody().get("/healthz").status, 200);
 }
@@ -244,6 +244,6 @@ fn what_is_no_request_is_refused_or_cut_off() {
         );
         assert_eq!(server.nobody().get("/healthz").status, 200, "{name}");
     }
-    let peak = server.peak_bytes();
+    let peak = server.process.peak_bytes();
     assert!(peak < MEMORY_MAX, "{} MiB", peak >> 20);
 }

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use bonded_testkit::provider::{self, Provider, Reply};
 use serde_json::{Value, json};
 
-use crate::model::{Model, Said};
+use crate::model::{saying, whole};
 use crate::server::Server;
 use crate::socket::Socket;
 
@@ -18,16 +19,20 @@ const UNREADABLE: &str = "XML_PARSE_ERROR";
 const READ: &str = "TURNS_EXHAUSTED";
 const NO_ANSWER: &str = "LLM_UNAVAILABLE";
 
-fn text(text: String) -> Said {
-    Said::Whole(text, String::new())
+fn text(text: impl AsRef<str>) -> Reply {
+    whole(text.as_ref(), "")
 }
 
-fn rows() -> Vec<(&'static str, Said, &'static str)> {
+fn raw(body: impl Into<Vec<u8>>) -> Reply {
+    provider::raw(200, "application/json", body)
+}
+
+fn rows() -> Vec<(&'static str, Reply, &'static str)> {
     let laughs = "<!DOCTYPE x [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">]>\
         <ram_add><key>k</key><value>&b;&b;&b;</value></ram_add>";
     let add = |value: &str| format!("<ram_add><key>k</key><value>{value}</value></ram_add>");
     vec![
-        ("entities of entities", text(laughs.into()), UNREADABLE),
+        ("entities of entities", text(laughs), UNREADABLE),
         (
             "elements without an end",
             text("<ram_add>".repeat(500_000)),
@@ -80,32 +85,29 @@ fn rows() -> Vec<(&'static str, Said, &'static str)> {
         ("zeros", text(add("\0") + &"\0".repeat(1_000_000)), READ),
         (
             "more than is taken in",
-            Said::Raw(200, vec![b' '; 20 << 20]),
+            raw(vec![b' '; 20 << 20]),
             NO_ANSWER,
         ),
         (
             "bytes that are no text",
-            Said::Raw(
-                200,
-                b"{\"choices\": [{\"message\": {\"content\": \"\xff\xfe\"}}]}".to_vec(),
-            ),
+            raw(b"{\"choices\": [{\"message\": {\"content\": \"\xff\xfe\"}}]}".to_vec()),
             NO_ANSWER,
         ),
         (
             "an answer in an answer",
-            Said::Raw(200, "[".repeat(1_000_000).into_bytes()),
+            raw("[".repeat(1_000_000)),
             NO_ANSWER,
         ),
     ]
 }
 
 /// The code that a run with this model ends with.
-fn code_of(server: &Server, socket: &mut Socket, model: &Model) -> Value {
+fn code_of(server: &Server, socket: &mut Socket, model: &Provider) -> Value {
     let rule = json!({
         "workspace_id": server.workspace(), "trigger": "manual",
         "action_json": {
             "kind": "kjxlkj_agent",
-            "provider": { "provider_kind": "lmstudio", "base_url": model.base_url, "model": "m" },
+            "provider": { "provider_kind": "lmstudio", "base_url": model.base_url(), "model": "m" },
             "mode": "yolo",
             "loop": { "loop_delay_ms": 1, "idle_delay_ms": 1, "max_iterations": 1 },
         },
@@ -126,19 +128,19 @@ fn code_of(server: &Server, socket: &mut Socket, model: &Model) -> Value {
 fn no_reply_costs_more_than_its_bytes_and_each_ends_with_its_code() {
     let rows = rows();
     // Each reply is said as often as it is asked for.
-    let models: Vec<Model> = rows
+    let models: Vec<Provider> = rows
         .iter()
-        .map(|(_, said, _)| Model::start(vec![said.clone(); 4]))
+        .map(|(_, said, _)| saying(vec![said.clone(); 4]))
         .collect();
     let server = Server::asking(&models.iter().collect::<Vec<_>>());
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_workspace(&server.workspace(), None);
     for ((name, _, expected), model) in rows.into_iter().zip(&models) {
         let began = Instant::now();
         assert_eq!(code_of(&server, &mut socket, model), expected, "{name}");
         let took = began.elapsed();
         assert!(took < TIME_MAX, "{name}: {took:?}");
-        let peak = server.peak_bytes();
+        let peak = server.process.peak_bytes();
         assert!(peak < MEMORY_MAX, "{name}: {} MiB", peak >> 20);
     }
     assert_eq!(server.nobody().get("/healthz").status, 200);

@@ -1,11 +1,11 @@
 //! The states, the thoughts and the operations of an agent, as its log, its memory and the API show them.
 
+use bonded_testkit::provider::Provider;
 use serde_json::{Value, json};
 
-use crate::model::{Model, Said};
+use crate::model::{saying, whole};
 use crate::place::Place;
 use crate::server::Server;
-use crate::socket::Socket;
 
 /// What a run of a rule came to whose model says this, with what it thinks.
 struct Ran {
@@ -15,13 +15,13 @@ struct Ran {
 }
 
 impl Ran {
-    fn of(server: Server, model: &Model, memory: &Value, mode: &str) -> Self {
+    fn of(server: Server, model: &Provider, memory: &Value, mode: &str) -> Self {
         let rule = json!({
             "workspace_id": server.workspace(),
             "trigger": "manual",
             "action_json": {
                 "kind": "kjxlkj_agent",
-                "provider": { "provider_kind": "lmstudio", "base_url": model.base_url, "model": "m" },
+                "provider": { "provider_kind": "lmstudio", "base_url": model.base_url(), "model": "m" },
                 "mode": mode,
                 "memory": memory,
                 "loop": { "loop_delay_ms": 1, "idle_delay_ms": 1 },
@@ -31,7 +31,7 @@ impl Ran {
         let made = server.owner.post("/api/automation/rules", &rule);
         assert_eq!(made.status, 201, "{made:?}");
         let id = made.json()["rule_id"].as_str().map(str::to_owned);
-        let mut socket = Socket::open(&server, &server.owner);
+        let mut socket = server.owner.socket();
         socket.follow_workspace(&server.workspace(), None);
         let path = format!("/api/automation/rules/{}/launch", id.expect("an id"));
         let run = server.owner.post(&path, &json!({})).json();
@@ -69,9 +69,8 @@ fn state(label: &str) -> String {
     format!("<state_add><state>{label}</state></state_add>")
 }
 
-fn model(replies: &[(&str, &str)]) -> Model {
-    let said = |(text, thought): &(&str, &str)| Said::Whole((*text).into(), (*thought).into());
-    Model::start(replies.iter().map(said).collect())
+fn model(replies: &[(&str, &str)]) -> Provider {
+    saying(replies.iter().map(|(text, thought)| whole(text, thought)))
 }
 
 #[test]

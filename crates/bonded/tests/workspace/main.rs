@@ -1,18 +1,11 @@
 //! `bonded serve --data` as its clients meet it: the real program, raw HTTP, raw sockets, and the command line.
 
-#[path = "../cli/place.rs"]
-#[expect(dead_code, reason = "scripts and logs are for runs")]
-mod place;
-
-#[path = "../serve/http.rs"]
-#[expect(dead_code, reason = "event streams are for agents")]
-mod http;
+use bonded_testkit::{http, place, socket};
 
 mod access;
 mod agents;
 mod automation;
 mod bad_input;
-mod chat_server;
 mod cli;
 mod contract;
 mod cors;
@@ -35,7 +28,6 @@ mod saying;
 mod schemathesis;
 mod search;
 mod server;
-mod socket;
 mod starts;
 mod streams;
 mod turns;

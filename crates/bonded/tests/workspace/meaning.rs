@@ -164,7 +164,7 @@ fn a_provider_that_fails_in_whatever_way_leaves_the_words() {
         (Manner::OtherDimensions, "malformed"),
     ];
     for (manner, failure) in rows {
-        provider.become_so(manner.clone());
+        provider.become_so(manner);
         let begun = Instant::now();
         let found = search(&server, "q=walrus");
         let elapsed = begun.elapsed();

@@ -22,7 +22,7 @@ fn patch(note: &Value, base: u64, ops: &Value, key: &str) -> Value {
 fn a_patch_is_committed_once_for_each_key() {
     let server = Server::start();
     let note = server.note("One", "héllo");
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_note(&note, None);
     let message = patch(
         &note,
@@ -53,7 +53,7 @@ fn a_patch_is_committed_once_for_each_key() {
 fn a_patch_for_another_version_is_rejected_with_both() {
     let server = Server::start();
     let note = server.note("One", "text");
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     assert_eq!(
         socket.ask(patch(&note, 1, &json!([{ "insert": "a" }]), "k1"))["version"],
         2
@@ -72,8 +72,8 @@ fn a_patch_that_does_not_fit_or_is_not_allowed_changes_nothing() {
     let server = Server::start();
     let note = server.note("One", "text");
     let (_, viewer) = server.user("ada", Some("viewer"));
-    let mut owner = Socket::open(&server, &server.owner);
-    let mut reader = Socket::open(&server, &viewer);
+    let mut owner = server.owner.socket();
+    let mut reader = viewer.socket();
     let rows = [(&mut owner, json!([{ "retain": 5 }]), "k1", "INVALID_PATCH")];
     for (socket, ops, key, expected) in rows {
         assert_eq!(socket.ask(patch(&note, 1, &ops, key))["code"], expected);
@@ -128,7 +128,7 @@ fn several_clients_that_patch_converge_on_one_text() {
             let (address, headers) = (server.address.clone(), server.owner.headers().to_owned());
             let (note, begin) = (note.clone(), begin.clone());
             std::thread::spawn(move || {
-                let mut socket = Socket::open_at(&address, &headers);
+                let mut socket = Socket::open(&address, &headers);
                 let (mut version, mut done, mut rejected) = (1, 0, 0);
                 begin.wait();
                 while done < 10 {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use bonded_testkit::provider::{Reply, raw, refusal};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::model::{Model, Said};
+use crate::model::{breaks_off, hangs, saying, streamed, whole};
 use crate::place::Place;
 use crate::server::Server;
-use crate::socket::Socket;
 
 /// Whether a word is in the log of a run that keeps what its model wrote. A reply that never came whole is in none.
 #[derive(Clone, Copy, PartialEq)]
@@ -40,34 +40,25 @@ const WORDS: [(&str, Kept); 16] = [
 /// Words that instructions put into the memory and into a note.
 const ALLOWED: [&str; 2] = ["zqremembered", "zqwritten"];
 
-fn replies() -> Vec<Said> {
+fn replies() -> Vec<Reply> {
     let note = json!({ "title": "A note", "markdown": "zqwritten" });
+    let streamed_text = format!(
+        "zqstreamedprose <zqtagname>zqinunknown</zqtagname><!-- zqcomment -->\
+         <ram_add kind=\"zqattribute\"><key>k</key><value>zqattribute</value></ram_add>\
+         <ram_add><key>plan</key><value>zqremembered</value></ram_add>\
+         <record_add><keywords>k</keywords><value>{note}</value></record_add></zqclosing>"
+    );
     vec![
-        Said::Whole(
-            "zqunreadable <ram_add><key>zqinunclosed".into(),
-            "zqthought".into(),
-        ),
-        Said::Raw(
-            500,
-            br#"{"error": {"message": "cannot parse raw='zqserverquote'"}}"#.to_vec(),
-        ),
-        Said::Raw(200, b"zqnotjson".to_vec()),
-        Said::BreaksOff("zqbrokenoff".into()),
-        Said::Streamed {
-            text: format!(
-                "zqstreamedprose <zqtagname>zqinunknown</zqtagname><!-- zqcomment -->\
-                 <ram_add kind=\"zqattribute\"><key>k</key><value>zqattribute</value></ram_add>\
-                 <ram_add><key>plan</key><value>zqremembered</value></ram_add>\
-                 <record_add><keywords>k</keywords><value>{note}</value></record_add></zqclosing>"
-            ),
-            call: "zqcallname".into(),
-        },
-        Said::Hangs("zqhanging <ram_add><key>plan</key>".into()),
-        Said::Whole(
+        whole("zqunreadable <ram_add><key>zqinunclosed", "zqthought"),
+        refusal(500, "cannot parse raw='zqserverquote'"),
+        raw(200, "application/json", "zqnotjson"),
+        breaks_off("zqbrokenoff"),
+        streamed(&streamed_text, "zqcallname"),
+        hangs("zqhanging <ram_add><key>plan</key>"),
+        whole(
             "zqlastprose <record_add><value>zqdropped</value></record_add>\
-             <state_add><state>idle</state></state_add>"
-                .into(),
-            "zqthought".into(),
+             <state_add><state>idle</state></state_add>",
+            "zqthought",
         ),
     ]
 }
@@ -82,13 +73,13 @@ struct Left {
 const KILLED_IN: usize = 6;
 
 fn run_with(retains: bool) -> Left {
-    let model = Model::start(replies());
+    let model = saying(replies());
     let server = Server::asking(&[&model]);
     let rule = json!({
         "workspace_id": server.workspace(), "trigger": "manual",
         "action_json": {
             "kind": "kjxlkj_agent",
-            "provider": { "provider_kind": "lmstudio", "base_url": model.base_url, "model": "m" },
+            "provider": { "provider_kind": "lmstudio", "base_url": model.base_url(), "model": "m" },
             "mode": "yolo",
             "memory": { "retain_full_conversation_logs": retains },
             "loop": { "loop_delay_ms": 1, "idle_delay_ms": 1, "max_iterations": 10 },
@@ -97,7 +88,7 @@ fn run_with(retains: bool) -> Left {
     let rule = server.owner.post("/api/automation/rules", &rule).json();
     let launch = format!("/api/automation/rules/{}/launch", text(&rule["rule_id"]));
     let run = server.owner.post(&launch, &json!({})).json();
-    while model.answered.iter().next().expect("the model is asked") < KILLED_IN {}
+    model.wait_until_answered(KILLED_IN);
     let (place, first) = server.end(Signal::KILL);
     let server = Server::start_in(place);
     let answered = answers(&server, text(&run["run_id"]));
@@ -112,7 +103,7 @@ fn run_with(retains: bool) -> Left {
 /// What the API says of the run, once it has ended, and of everything around it.
 fn answers(server: &Server, run: &str) -> String {
     let workspace = server.workspace();
-    let mut socket = Socket::open(server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_workspace(&workspace, Some(0));
     let mut said = String::new();
     loop {

@@ -1,15 +1,9 @@
 //! An embedding provider that answers as it is told, and remembers what it was asked.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
+use bonded_testkit::provider::{self, Reply, closes, raw, silence};
 use serde_json::{Value, json};
-
-/// Long enough for a busy machine; a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) const DIMENSIONS: usize = 4;
 
@@ -21,7 +15,7 @@ const MEANINGS: [&[&str]; 3] = [
 ];
 
 /// What the provider does with a request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Manner {
     Well,
     /// Answers so many requests, and is silent from then on.
@@ -44,42 +38,26 @@ pub(crate) struct Asked {
     pub(crate) texts: Vec<String>,
 }
 
-#[derive(Debug)]
-struct Shared {
-    state: Mutex<(Manner, Vec<Asked>)>,
-    came: Condvar,
-}
-
 pub(crate) struct Provider {
-    pub(crate) address: String,
-    shared: Arc<Shared>,
+    inner: provider::Provider,
+    manner: Arc<Mutex<Manner>>,
 }
 
 impl Provider {
     pub(crate) fn start(manner: Manner) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let address = listener.local_addr().expect("a bound address").to_string();
-        let shared = Arc::new(Shared {
-            state: Mutex::new((manner, vec![])),
-            came: Condvar::new(),
-        });
-        let serving = shared.clone();
-        thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let shared = serving.clone();
-                thread::spawn(move || serve(stream, &shared));
-            }
-        });
-        Self { address, shared }
+        let manner = Arc::new(Mutex::new(manner));
+        let own = manner.clone();
+        let inner =
+            provider::Provider::answering(move |asked| answer(&heard(asked), next_manner(&own)));
+        Self { inner, manner }
     }
 
     pub(crate) fn become_so(&self, manner: Manner) {
-        self.shared.state.lock().expect("nobody panics with it").0 = manner;
+        *self.manner.lock().expect("nobody panics with it") = manner;
     }
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
-        let state = self.shared.state.lock().expect("nobody panics with it");
-        state.1.clone()
+        self.inner.asked().iter().map(heard).collect()
     }
 
     /// How often a text that begins so was shown.
@@ -91,11 +69,7 @@ impl Provider {
 
     /// Waits until so many requests have come.
     pub(crate) fn wait_for(&self, requests: usize) {
-        let state = self.shared.state.lock().expect("nobody panics with it");
-        let few = |state: &mut (Manner, Vec<Asked>)| state.1.len() < requests;
-        let waited = self.shared.came.wait_timeout_while(state, PATIENCE, few);
-        let (state, waited) = waited.expect("nobody panics with it");
-        assert!(!waited.timed_out(), "only {:?} came", state.1);
+        self.inner.wait_for(requests);
     }
 
     /// A configuration whose embeddings come from here.
@@ -103,7 +77,7 @@ impl Provider {
         json!({ "search": {
             "semantic_enabled": true,
             "embedding_provider": "lmstudio",
-            "embedding_base_url": format!("http://{}/v1", self.address),
+            "embedding_base_url": self.inner.base_url(),
             "embedding_model": "test",
             "vector_dimensions": DIMENSIONS,
             "reindex_batch_size": batch_size,
@@ -111,83 +85,59 @@ impl Provider {
     }
 }
 
-/// Answers one request and closes.
-fn serve(mut stream: TcpStream, shared: &Shared) {
-    let Some(asked) = read(&mut stream) else {
-        return;
-    };
-    let manner = {
-        let mut state = shared.state.lock().expect("nobody panics with it");
-        state.1.push(asked.clone());
-        let manner = state.0.clone();
-        if let Manner::WellFor(left) = manner {
-            state.0 = match left {
-                0 | 1 => Manner::Silent,
-                left => Manner::WellFor(left - 1),
-            };
-        }
-        shared.came.notify_all();
-        manner
-    };
-    let (status, body) = match manner {
-        Manner::Closes => return,
-        Manner::Silent => {
-            // Until the client has had enough.
-            let _closed = stream.read(&mut [0]);
-            return;
-        }
-        Manner::Says(status, body) => (status, body.to_owned()),
-        Manner::TellsTheKey => (401, asked.head),
-        Manner::Refuses(word) if asked.texts.iter().any(|text| text.contains(word)) => (
-            400,
-            r#"{"error":{"message":"this text is too long"}}"#.into(),
-        ),
-        Manner::OtherDimensions => (200, embeddings(&asked.texts, 1)),
-        _ => (200, embeddings(&asked.texts, 0)),
-    };
-    let length = body.len();
-    let answer = format!(
-        "HTTP/1.1 {status} As told\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+fn heard(asked: &provider::Asked) -> Asked {
+    assert_eq!(asked.line, "POST /v1/embeddings");
+    assert_eq!(
+        (&asked["model"], &asked["encoding_format"]),
+        (&json!("test"), &json!("float"))
     );
-    // A client that has had enough closes early.
-    let _unheard = stream.write_all(answer.as_bytes());
-}
-
-fn read(stream: &mut TcpStream) -> Option<Asked> {
-    let mut bytes = vec![];
-    loop {
-        let mut piece = [0; 4096];
-        let count = stream.read(&mut piece).ok().filter(|count| *count > 0)?;
-        bytes.extend_from_slice(&piece[..count]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else {
-            continue;
-        };
-        let Ok(body) = serde_json::from_str::<Value>(body) else {
-            continue;
-        };
-        assert!(head.starts_with("POST /v1/embeddings "), "{head}");
-        assert_eq!(
-            (&body["model"], &body["encoding_format"]),
-            (&json!("test"), &json!("float"))
-        );
-        let texts = serde_json::from_value(body["input"].clone()).expect("texts");
-        return Some(Asked {
-            head: head.to_owned(),
-            texts,
-        });
+    Asked {
+        head: asked.head.clone(),
+        texts: serde_json::from_value(asked["input"].clone()).expect("texts"),
     }
 }
 
+/// What is done with the next request.
+fn next_manner(manner: &Mutex<Manner>) -> Manner {
+    let mut manner = manner.lock().expect("nobody panics with it");
+    let now = *manner;
+    if let Manner::WellFor(left) = now {
+        *manner = match left {
+            0 | 1 => Manner::Silent,
+            left => Manner::WellFor(left - 1),
+        };
+    }
+    now
+}
+
+fn answer(asked: &Asked, manner: Manner) -> Reply {
+    match manner {
+        Manner::Closes => closes(),
+        Manner::Silent => silence(),
+        Manner::Says(status, body) => json_reply(status, body),
+        Manner::TellsTheKey => json_reply(401, &*asked.head),
+        Manner::Refuses(word) if asked.texts.iter().any(|text| text.contains(word)) => {
+            provider::refusal(400, "this text is too long")
+        }
+        Manner::OtherDimensions => embeddings(&asked.texts, 1),
+        _ => embeddings(&asked.texts, 0),
+    }
+}
+
+fn json_reply(status: u16, body: impl Into<Vec<u8>>) -> Reply {
+    raw(status, "application/json", body)
+}
+
 /// The last text first, as a server may.
-fn embeddings(texts: &[String], more_dimensions: usize) -> String {
+fn embeddings(texts: &[String], more_dimensions: usize) -> Reply {
     let embedding = |(index, text): (usize, &String)| {
         let mut numbers = meaning(text);
         numbers.resize(DIMENSIONS + more_dimensions, 0.0);
         json!({ "object": "embedding", "index": index, "embedding": numbers })
     };
     let data: Vec<Value> = texts.iter().enumerate().rev().map(embedding).collect();
-    json!({ "object": "list", "model": "test", "data": data }).to_string()
+    let body = json!({ "object": "list", "model": "test", "data": data });
+    json_reply(200, body.to_string())
 }
 
 /// How often each meaning is touched upon; a text about none of them has a direction of its own.

@@ -3,13 +3,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bonded_testkit::provider::{Provider, Reply, raw, silence};
 use serde_json::{Value, json};
 
-use crate::chat_server::{Answer, ChatServer};
 use crate::place::Place;
 use crate::provider_shapes::{
-    COMPLETIONS, KEY, MODEL, automation, lm_studio_listing, openrouter_key, openrouter_listing,
-    server_with, until,
+    COMPLETIONS, KEY, MODEL, answer, automation, lm_studio_listing, openrouter_key,
+    openrouter_listing, refused, server_with, until,
 };
 use crate::server::Server;
 
@@ -33,7 +33,7 @@ fn doctor(server: &Server) -> String {
 struct HealthRow {
     kind: &'static str,
     under: &'static str,
-    served: Vec<(&'static str, Answer)>,
+    served: Vec<(&'static str, Reply)>,
     status: &'static str,
     failure: Value,
     /// What the doctor says.
@@ -41,7 +41,7 @@ struct HealthRow {
 }
 
 fn health_rows() -> Vec<HealthRow> {
-    let row = |kind, served: &[(&'static str, Answer)], status, failure, told| HealthRow {
+    let row = |kind, served: &[(&'static str, Reply)], status, failure, told| HealthRow {
         kind,
         under: "/v1",
         served: served.to_vec(),
@@ -50,19 +50,18 @@ fn health_rows() -> Vec<HealthRow> {
         told,
     };
     let (models, key) = ("GET /v1/models", "GET /v1/key");
-    let other = Answer::json(
-        &json!({ "object": "list", "data": [{ "id": "qwen3-4b", "object": "model" }] }),
-    );
-    let nothing = Answer::json(&json!({ "object": "list", "data": [] }));
-    let lost = Answer::json(&json!({ "error": "Unexpected endpoint or method. (GET /models)" }));
-    let refused = Answer::refusal(
+    let other =
+        answer(&json!({ "object": "list", "data": [{ "id": "qwen3-4b", "object": "model" }] }));
+    let nothing = answer(&json!({ "object": "list", "data": [] }));
+    let lost = answer(&json!({ "error": "Unexpected endpoint or method. (GET /models)" }));
+    let refused = refused(
         401,
         &json!({ "error": { "message": "User not found.", "code": 401 } }),
     );
-    let used_up = Answer::json(
+    let used_up = answer(
         &json!({ "data": { "label": "sk-or-v1-pla...def", "limit": 5, "limit_remaining": 0 } }),
     );
-    let hostile = Answer::json(&json!({ "data": [{ "id": format!("{KEY}\u{1b}[31m\nmore") }] }));
+    let hostile = answer(&json!({ "data": [{ "id": format!("{KEY}\u{1b}[31m\nmore") }] }));
     let good_key = (key, openrouter_key());
     vec![
         row(
@@ -134,7 +133,7 @@ fn health_rows() -> Vec<HealthRow> {
         ),
         row(
             "openrouter",
-            &[(key, Answer::Echoes)],
+            &[(key, raw(401, "text/plain", "").echoing())],
             "unavailable",
             json!("auth"),
             "***",
@@ -152,9 +151,9 @@ fn health_rows() -> Vec<HealthRow> {
 #[test]
 fn a_look_at_the_provider_is_shown_by_readyz_by_the_doctor_and_as_a_warning() {
     for row in health_rows() {
-        let mut provider = ChatServer::start();
+        let provider = Provider::start();
         for (line, answer) in row.served {
-            provider = provider.always(line, answer);
+            provider.always(line, answer);
         }
         let mut automation = automation(row.kind, &provider);
         automation["base_url"] = json!(format!("{}{}", provider.origin(), row.under));
@@ -168,30 +167,34 @@ fn a_look_at_the_provider_is_shown_by_readyz_by_the_doctor_and_as_a_warning() {
         );
         assert!(seen["checked_at"].is_string(), "{seen}");
         if row.status != "ok" {
-            let warning = server.line_with("provider: ");
+            let warning = server.process.line_with("provider: ");
             assert!(warning.contains(row.told), "{}: {warning}", row.told);
             assert!(!warning.contains("planted"), "{warning}");
         }
         let report = doctor(&server);
         assert!(report.contains(row.told), "{}: {report}", row.told);
         assert!(!report.contains("planted"), "{report}");
-        let key = provider.asked("GET /v1/key");
+        let key = provider.asked_at("GET /v1/key");
         let shown = key
             .iter()
-            .chain(&provider.asked("GET /v1/models"))
+            .chain(&provider.asked_at("GET /v1/models"))
             .any(|it| it.headers.contains_key("authorization"));
         assert_eq!(
             shown,
             row.kind == "openrouter",
             "only who has a key is shown one"
         );
-        assert!(provider.asked(COMPLETIONS).is_empty(), "no model is asked");
+        assert!(
+            provider.asked_at(COMPLETIONS).is_empty(),
+            "no model is asked"
+        );
     }
 }
 
 #[test]
 fn a_provider_that_is_silent_or_away_keeps_nobody_waiting_and_is_seen_when_it_is_back() {
-    let provider = ChatServer::start().always("GET /v1/models", Answer::Silent);
+    let provider = Provider::start();
+    provider.always("GET /v1/models", silence());
     let server = server_with(&automation("lmstudio", &provider));
     let begun = Instant::now();
     let first = server.nobody().get("/readyz").json();
@@ -211,16 +214,18 @@ fn a_provider_that_is_silent_or_away_keeps_nobody_waiting_and_is_seen_when_it_is
     );
     assert!(
         server
+            .process
             .line_with("start its server")
             .starts_with("provider: ")
     );
-    provider.now_always("GET /v1/models", lm_studio_listing());
+    provider.always("GET /v1/models", lm_studio_listing());
     until(
         || server.nobody().get("/api/readyz").json(),
         |ready| ready["provider"]["status"] == "ok",
     );
     assert!(
         server
+            .process
             .line_with("can be asked again")
             .starts_with("provider: ")
     );
@@ -228,7 +233,8 @@ fn a_provider_that_is_silent_or_away_keeps_nobody_waiting_and_is_seen_when_it_is
 
 #[test]
 fn many_who_ask_at_once_make_one_look_at_the_provider() {
-    let provider = ChatServer::start().always("GET /v1/models", lm_studio_listing());
+    let provider = Provider::start();
+    provider.always("GET /v1/models", lm_studio_listing());
     let server = server_with(&automation("lmstudio", &provider));
     thread::scope(|scope| {
         for _ in 0..8 {
@@ -239,14 +245,14 @@ fn many_who_ask_at_once_make_one_look_at_the_provider() {
         }
     });
     assert_eq!(looked_at(&server)["status"], "ok");
-    assert_eq!(provider.asked("GET /v1/models").len(), 1);
+    assert_eq!(provider.asked_at("GET /v1/models").len(), 1);
 }
 
 #[test]
 fn a_server_that_starts_says_that_nobody_listens_where_its_provider_should_be_and_works_all_the_same()
  {
     let server = server_with(&json!({ "base_url": "http://127.0.0.1:9/v1" }));
-    let warning = server.line_with("provider: ");
+    let warning = server.process.line_with("provider: ");
     assert!(
         warning.contains("lmstudio at http://127.0.0.1:9/v1") && warning.contains(MODEL),
         "{warning}"

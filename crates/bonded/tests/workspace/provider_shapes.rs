@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bonded_testkit::provider::{Provider, Reply, raw};
 use serde_json::{Value, json};
 
-use crate::chat_server::{Answer, ChatServer};
 use crate::place::Place;
 use crate::server::Server;
 
@@ -21,20 +21,29 @@ const WRITES: &str = "<record_add><keywords>agent</keywords>\
     <value>{\"title\": \"By the agent\", \"markdown\": \"as asked\"}</value></record_add>\
     <state_add><state>idle</state></state_add>";
 
+/// A provider that says these to requests for completions, one after the other.
+pub(crate) fn saying(replies: impl IntoIterator<Item = Reply>) -> Provider {
+    let provider = Provider::start();
+    provider.say(replies);
+    provider
+}
+
+pub(crate) fn answer(body: &Value) -> Reply {
+    refused(200, body)
+}
+
+pub(crate) fn refused(status: u16, body: &Value) -> Reply {
+    raw(status, "application/json", body.to_string())
+}
+
 /// A server whose configuration says this of its provider, with a key in `.env`.
 pub(crate) fn server_with(automation: &Value) -> Server {
-    let place = Place::new();
-    let data = place.path("data");
-    std::fs::create_dir(&data).expect("a directory can be made");
-    let config = json!({ "automation": automation });
-    let env = format!("OPENROUTER_API_KEY={KEY}\n");
-    for (name, text) in [("config.json", config.to_string()), (".env", env)] {
-        std::fs::write(data.join(name), text).expect("a file can be written");
-    }
+    let place = Place::with_config(&json!({ "automation": automation }));
+    place.write("data/.env", format!("OPENROUTER_API_KEY={KEY}\n"));
     Server::start_in(place)
 }
 
-pub(crate) fn automation(kind: &str, provider: &ChatServer) -> Value {
+pub(crate) fn automation(kind: &str, provider: &Provider) -> Value {
     json!({
         "default_provider_kind": kind, "base_url": format!("{}/v1", provider.origin()), "model": MODEL,
         "timeout_ms": 30_000, "max_tokens": 77, "temperature": 0.25,
@@ -54,15 +63,15 @@ pub(crate) fn until(look: impl Fn() -> Value, is_it: impl Fn(&Value) -> bool) ->
     }
 }
 
-pub(crate) fn lm_studio_listing() -> Answer {
-    Answer::json(&json!({ "object": "list", "data": [
+pub(crate) fn lm_studio_listing() -> Reply {
+    answer(&json!({ "object": "list", "data": [
         { "id": MODEL, "object": "model", "owned_by": "organization_owner" },
         { "id": "text-embedding-nomic-embed-text-v1.5", "object": "model", "owned_by": "organization_owner" },
     ]}))
 }
 
-pub(crate) fn lm_studio_reply() -> Answer {
-    Answer::json(&json!({
+pub(crate) fn lm_studio_reply() -> Reply {
+    answer(&json!({
         "id": "chatcmpl-i3gkjwthhw96whukek9tz", "object": "chat.completion", "created": 1_731_990_317, "model": MODEL,
         "choices": [{
             "index": 0, "logprobs": null, "finish_reason": "stop",
@@ -76,22 +85,22 @@ pub(crate) fn lm_studio_reply() -> Answer {
     }))
 }
 
-pub(crate) fn openrouter_key() -> Answer {
-    Answer::json(&json!({ "data": {
+pub(crate) fn openrouter_key() -> Reply {
+    answer(&json!({ "data": {
         "label": "sk-or-v1-pla...def", "limit": 5, "usage": 0.1, "limit_remaining": 4.9, "is_free_tier": false,
         "rate_limit": { "requests": 50, "interval": "10s", "note": "This field is deprecated" },
     }}))
 }
 
-pub(crate) fn openrouter_listing() -> Answer {
-    Answer::json(&json!({ "data": [
+pub(crate) fn openrouter_listing() -> Reply {
+    answer(&json!({ "data": [
         { "id": "openai/gpt-5", "name": "OpenAI: GPT-5", "context_length": 400_000, "pricing": { "prompt": "0.00000125" } },
         { "id": MODEL, "name": "NVIDIA: Nemotron 3 Nano", "context_length": 262_144, "pricing": { "prompt": "0" } },
     ]}))
 }
 
-pub(crate) fn openrouter_reply() -> Answer {
-    Answer::json(&json!({
+pub(crate) fn openrouter_reply() -> Reply {
+    answer(&json!({
         "id": "gen-1763", "provider": "DeepInfra", "model": MODEL, "object": "chat.completion", "created": 1_763_000_000,
         "choices": [{
             "logprobs": null, "finish_reason": "stop", "native_finish_reason": "STOP", "index": 0,
@@ -102,7 +111,7 @@ pub(crate) fn openrouter_reply() -> Answer {
 }
 
 /// Events that nobody asked for, with the comments that keep a connection open.
-pub(crate) fn openrouter_events() -> Answer {
+pub(crate) fn openrouter_events() -> Reply {
     let piece = |delta: Value, reason: Value| {
         json!({
             "id": "gen-1764", "provider": "DeepInfra", "model": MODEL, "object": "chat.completion.chunk",
@@ -121,12 +130,12 @@ pub(crate) fn openrouter_events() -> Answer {
         ),
         piece(json!({ "content": "" }), json!("stop")),
     );
-    Answer::Says(200, "Content-Type: text/event-stream\r\n", body)
+    raw(200, "text/event-stream", body)
 }
 
 /// What the router says where the provider behind it failed.
-pub(crate) fn upstream_failed() -> Answer {
-    Answer::json(&json!({ "error": {
+pub(crate) fn upstream_failed() -> Reply {
+    answer(&json!({ "error": {
         "code": 502, "message": "Provider returned error",
         "metadata": { "raw": "upstream is overloaded", "provider_name": "DeepInfra" },
     }, "user_id": "user_2" }))

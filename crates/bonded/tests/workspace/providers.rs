@@ -1,12 +1,12 @@
 //! The agent's providers, LM Studio and OpenRouter: what they are asked, how they are understood, and how they fail.
 
+use bonded_testkit::provider::{Provider, Reply, raw, silence};
 use serde_json::{Value, json};
 
-use crate::chat_server::{Answer, ChatServer};
 use crate::place::parse;
 use crate::provider_shapes::{
-    COMPLETIONS, KEY, MODEL, automation, lm_studio_reply, openrouter_events, openrouter_reply,
-    server_with, until, upstream_failed,
+    COMPLETIONS, KEY, MODEL, answer, automation, lm_studio_reply, openrouter_events,
+    openrouter_reply, refused, saying, server_with, until, upstream_failed,
 };
 use crate::server::Server;
 
@@ -60,11 +60,11 @@ fn a_provider_is_asked_as_the_configuration_says_and_what_it_adds_is_passed_over
         ),
     ];
     for (kind, reply, authorization) in rows {
-        let provider = ChatServer::start().replies([reply]);
+        let provider = saying([reply]);
         let server = server_with(&automation(kind, &provider));
         let run = run_with(&server, &Value::Null);
         assert_eq!(run["status"], "succeeded", "{run}");
-        let asked = provider.asked(COMPLETIONS);
+        let asked = provider.asked_at(COMPLETIONS);
         assert_eq!(asked.len(), 1, "{asked:?}");
         let sent = &asked[0];
         assert_eq!(sent.headers.get("authorization"), authorization.as_ref());
@@ -102,23 +102,22 @@ fn a_provider_is_asked_as_the_configuration_says_and_what_it_adds_is_passed_over
 
 #[test]
 fn where_the_model_fails_the_next_one_of_the_configuration_is_asked_at_the_same_place() {
-    let provider =
-        ChatServer::start().replies([upstream_failed(), upstream_failed(), openrouter_reply()]);
+    let provider = saying([upstream_failed(), upstream_failed(), openrouter_reply()]);
     let mut automation = automation("openrouter", &provider);
     automation["fallback_models"] = json!(["maker/second", "maker/third"]);
-    let elsewhere = ChatServer::start().replies(vec![upstream_failed(); 4]);
+    let elsewhere = saying(vec![upstream_failed(); 4]);
     automation["allowed_providers"] = json!([format!("openrouter={}/v1", elsewhere.origin())]);
     let server = server_with(&automation);
     let run = run_with(&server, &Value::Null);
     assert_eq!(run["status"], "succeeded", "{run}");
-    let asked = provider.asked(COMPLETIONS);
+    let asked = provider.asked_at(COMPLETIONS);
     let models: Vec<&Value> = asked.iter().map(|it| &it.body["model"]).collect();
     assert_eq!(models, [MODEL, "maker/second", "maker/third"]);
     // Another provider has other models.
     let choice =
         json!({ "provider_kind": "openrouter", "base_url": format!("{}/v1", elsewhere.origin()) });
     assert_eq!(run_with(&server, &choice)["error_code"], "LLM_UNAVAILABLE");
-    let asked = elsewhere.asked(COMPLETIONS);
+    let asked = elsewhere.asked_at(COMPLETIONS);
     assert!(
         asked.iter().all(|it| it.body["model"] == MODEL),
         "{asked:?}"
@@ -126,43 +125,45 @@ fn where_the_model_fails_the_next_one_of_the_configuration_is_asked_at_the_same_
 }
 
 /// Kind, replies, the run's code, how often it was asked, and what a person reads.
-type FailingRow = (&'static str, Vec<Answer>, &'static str, usize, &'static str);
+type FailingRow = (&'static str, Vec<Reply>, &'static str, usize, &'static str);
 
 fn failing_rows() -> Vec<FailingRow> {
-    let not_loaded = Answer::refusal(
+    let not_loaded = refused(
         404,
         &json!({ "error": {
             "message": "No models loaded. Please load a model in the developer page or use the `lms load` command.",
             "type": "invalid_request_error", "param": "model", "code": "model_not_found",
         }}),
     );
-    let crashed = Answer::refusal(
+    let crashed = refused(
         400,
         &json!({ "error": "The model has crashed without additional information." }),
     );
-    let unexpected = Answer::json(
-        &json!({ "error": "Unexpected endpoint or method. (POST /chat/completions)" }),
-    );
-    let in_choice = Answer::json(&json!({ "id": "gen-1", "model": MODEL, "choices": [{
+    let unexpected =
+        answer(&json!({ "error": "Unexpected endpoint or method. (POST /chat/completions)" }));
+    let in_choice = answer(&json!({ "id": "gen-1", "model": MODEL, "choices": [{
         "index": 0, "finish_reason": "error", "message": { "role": "assistant", "content": "" },
         "error": { "code": 502, "message": "Upstream went away" },
     }]}));
-    let no_credits = Answer::refusal(
+    let no_credits = refused(
         402,
         &json!({ "error": {
             "code": 402, "message": "Insufficient credits. Add more using https://openrouter.ai/credits",
             "metadata": { "limit_source": "openrouter_credits" },
         }}),
     );
-    let bad_key = Answer::refusal(
+    let bad_key = refused(
         401,
         &json!({ "error": { "code": 401, "message": "User not found." } }),
     );
-    let limited = Answer::Says(
+    let limited = refused(
         429,
-        "Retry-After: 1\r\nX-RateLimit-Limit: 20\r\nX-RateLimit-Remaining: 0\r\n",
-        json!({ "error": { "code": 429, "message": "Rate limit exceeded: free-models-per-min", "metadata": {} } }).to_string(),
+        &json!({ "error": { "code": 429, "message": "Rate limit exceeded: free-models-per-min", "metadata": {} } }),
     );
+    let limited = limited
+        .header("Retry-After", "1")
+        .header("X-RateLimit-Limit", "20")
+        .header("X-RateLimit-Remaining", "0");
     vec![
         (
             "lmstudio",
@@ -187,7 +188,7 @@ fn failing_rows() -> Vec<FailingRow> {
         ),
         (
             "lmstudio",
-            vec![Answer::Silent; 4],
+            vec![silence(); 4],
             "LLM_TIMEOUT",
             4,
             "no complete answer",
@@ -222,7 +223,7 @@ fn failing_rows() -> Vec<FailingRow> {
         ),
         (
             "openrouter",
-            vec![Answer::Echoes],
+            vec![raw(401, "text/plain", "").echoing()],
             "LLM_UNAVAILABLE",
             1,
             "***",
@@ -240,12 +241,12 @@ fn failing_rows() -> Vec<FailingRow> {
 
 #[test]
 fn each_way_in_which_a_provider_fails_has_its_code_and_its_own_words_and_no_key() {
-    let idle = ChatServer::start();
+    let idle = Provider::start();
     let mut automation = automation("lmstudio", &idle);
     let rows = failing_rows().into_iter();
     let rows: Vec<_> = rows
         .map(|(kind, replies, code, requests, words)| {
-            let provider = ChatServer::start().replies(replies);
+            let provider = saying(replies);
             (kind, provider, code, requests, words)
         })
         .collect();
@@ -272,7 +273,7 @@ fn each_way_in_which_a_provider_fails_has_its_code_and_its_own_words_and_no_key(
         assert_eq!(run["error_code"], expected, "{words}: {run}");
         assert_eq!(run["audit"]["error_code"], expected, "{run}");
         assert_eq!(
-            provider.asked(COMPLETIONS).len(),
+            provider.asked_at(COMPLETIONS).len(),
             requests,
             "{words}: {run}"
         );

@@ -1,20 +1,21 @@
 //! What a server says of itself: on stderr as the configuration wants it, and whether it can be written to.
 
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use bonded_testkit::process::Process;
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::server::{Server, code, lines_of};
+use crate::server::{Server, code};
 
 #[test]
 fn logging_says_what_is_wanted_in_the_form_that_is_wanted() {
     let config = json!({ "logging": { "json": true, "request_log": true }, "colour": 1 });
-    let place = with_config(&config);
-    let mut child = crate::place::start(&mut place.command(&serve(&place)));
-    let lines = lines_of(&mut child);
+    let place = Place::with_config(&config);
+    let process = Process::begin(&mut place.serve_data());
+    process.line_with("listening on http://");
+    let lines = process.told();
     let first: Vec<Value> = lines
         .iter()
-        .map(|line| serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}")))
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")))
         .take_while(|line: &Value| !said(line).starts_with("listening on http://"))
         .collect();
     let warned = first.iter().find(|line| line["level"] == "warn");
@@ -23,24 +24,23 @@ fn logging_says_what_is_wanted_in_the_form_that_is_wanted() {
         "{first:?}"
     );
     assert!(first.iter().all(|line| line["at"].is_string()), "{first:?}");
-    child.kill().expect("it can be killed");
-    child.wait().expect("it has ended");
 }
 
 #[test]
 fn who_wants_errors_only_hears_of_no_warning_and_no_request() {
-    let place = with_config(&json!({ "logging": { "default_level": "error" }, "colour": 1 }));
+    let place =
+        Place::with_config(&json!({ "logging": { "default_level": "error" }, "colour": 1 }));
     let server = Server::start_in(place);
     assert_eq!(
         server.told,
         [] as [&str; 0],
         "the address is said in any case"
     );
-    let place = with_config(&json!({ "logging": { "default_level": "debug" } }));
+    let place = Place::with_config(&json!({ "logging": { "default_level": "debug" } }));
     let server = Server::start_in(place);
     let reply = server.owner.get("/api/workspaces?nothing=1");
     assert_eq!(reply.status, 400);
-    let line = server.line_with("request GET");
+    let line = server.process.line_with("request GET");
     assert!(line.contains("/api/workspaces: 400 in "), "{line}");
     assert!(
         !line.contains("nothing"),
@@ -50,9 +50,9 @@ fn who_wants_errors_only_hears_of_no_warning_and_no_request() {
 
 #[test]
 fn what_is_for_an_editor_is_accepted_and_said_to_mean_nothing_here() {
-    let place = with_config(&json!({ "editor": { "autosave_debounce_ms": 600 } }));
+    let place = Place::with_config(&json!({ "editor": { "autosave_debounce_ms": 600 } }));
     let server = Server::start_in(place);
-    let line = server.line_with("warning: ");
+    let line = server.process.line_with("warning: ");
     assert!(
         line.contains("editor: has no effect: it is for an editor"),
         "{line}"
@@ -70,7 +70,7 @@ fn a_server_whose_disk_takes_nothing_in_is_not_ready_until_it_does_again() {
     assert_eq!(write("before").status, 201);
     assert_eq!(server.nobody().get("/readyz").status, 200);
     // As full as a disk can be: no file may grow any more.
-    limit_files(&server, 0);
+    server.process.set_disk_full(true);
     let failed = write(&"x".repeat(100_000));
     assert_eq!(
         (failed.status, code(&failed).as_str()),
@@ -87,39 +87,18 @@ fn a_server_whose_disk_takes_nothing_in_is_not_ready_until_it_does_again() {
     for reply in [&failed, &away] {
         assert!(!reply.json().to_string().contains(&data), "{reply:?}");
     }
-    limit_files(&server, u64::MAX);
+    server.process.set_disk_full(false);
     assert_eq!(write("after").status, 201);
     assert_eq!(server.nobody().get("/readyz").status, 200);
     // It finds out by itself, too.
-    limit_files(&server, 0);
+    server.process.set_disk_full(true);
     assert_eq!(write(&"x".repeat(100_000)).status, 500);
-    limit_files(&server, u64::MAX);
+    server.process.set_disk_full(false);
     let began = std::time::Instant::now();
     while server.nobody().get("/readyz").status != 200 {
         assert!(began.elapsed().as_secs() < 60, "it is never ready again");
         std::thread::yield_now();
     }
-}
-
-fn limit_files(server: &Server, bytes: u64) {
-    let limit = Rlimit {
-        current: (bytes != u64::MAX).then_some(bytes),
-        maximum: None,
-    };
-    let pid = Pid::from_raw(i32::try_from(server.pid()).expect("a process id"));
-    prlimit(pid, Resource::Fsize, limit).expect("a person may limit their own processes");
-}
-
-fn with_config(config: &Value) -> Place {
-    let place = Place::new();
-    std::fs::create_dir(place.path("data")).expect("a directory can be made");
-    std::fs::write(place.path("data/config.json"), config.to_string()).expect("it is written");
-    place
-}
-
-fn serve(place: &Place) -> [String; 5] {
-    let data = place.path("data").display().to_string();
-    ["serve", "--data", &data, "--listen", "127.0.0.1:0"].map(str::to_owned)
 }
 
 fn said(line: &Value) -> String {

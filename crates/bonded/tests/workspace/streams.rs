@@ -4,8 +4,8 @@ use std::net::Shutdown;
 
 use serde_json::{Value, json};
 
-use crate::server::{Client, Server, code};
-use crate::socket::{Heard, Socket, upgrade};
+use crate::server::{Client, Server, code, upgraded};
+use crate::socket::{Heard, Socket};
 
 fn write(server: &Server, note: &Value, version: u64) {
     let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
@@ -22,7 +22,7 @@ fn a_workspace_is_replayed_in_order_and_then_followed() {
     for version in 1..10 {
         write(&server, &note, version);
     }
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     let subscribed = socket.follow_workspace(&workspace, Some(0));
     assert_eq!(subscribed["type"], "subscribed", "{subscribed}");
     assert_eq!(subscribed["stream_id"], format!("workspace:{workspace}"));
@@ -48,7 +48,7 @@ fn a_client_that_comes_back_hears_what_it_missed_and_nothing_twice() {
     let server = Server::start();
     let workspace = server.workspace();
     let note = server.note("One", "v1");
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     let stream_id = format!("workspace:{workspace}");
     let count = socket.follow_workspace(&workspace, Some(0))["current_version"]
         .as_u64()
@@ -64,7 +64,7 @@ fn a_client_that_comes_back_hears_what_it_missed_and_nothing_twice() {
     }
     let place = server.crash();
     let server = Server::start_in(place);
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_workspace(&workspace, Some(acked));
     assert_eq!(socket.seqs(4), (acked + 1..=acked + 4).collect::<Vec<_>>());
 }
@@ -74,7 +74,7 @@ fn a_note_is_followed_without_what_happens_to_others() {
     let server = Server::start();
     let (note, other) = (server.note("One", "v1"), server.note("Two", "v1"));
     write(&server, &note, 1);
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     let subscribed = socket.follow_note(&note, Some(0));
     assert_eq!(subscribed["current_version"], 2, "{subscribed}");
     for version in [1, 2] {
@@ -92,7 +92,7 @@ fn a_note_is_followed_without_what_happens_to_others() {
         (&note["note_id"], &json!(3))
     );
     let seq = live["event_seq"].as_u64();
-    let mut later = Socket::open(&server, &server.owner);
+    let mut later = server.owner.socket();
     later.follow_note(&note, seq.map(|seq| seq - 1));
     assert_eq!(
         later.next()["version"],
@@ -115,7 +115,7 @@ fn a_note_is_followed_without_what_happens_to_others() {
 fn without_a_cursor_only_what_is_new_is_told() {
     let server = Server::start();
     let note = server.note("One", "v1");
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     let subscribed = socket.follow_workspace(&server.workspace(), None);
     assert_eq!(subscribed["replay_cursor"], subscribed["current_version"]);
     write(&server, &note, 1);
@@ -127,7 +127,7 @@ fn without_a_cursor_only_what_is_new_is_told() {
 fn a_cursor_outside_what_is_kept_is_stale() {
     let server = Server::start();
     let workspace = server.workspace();
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     let refused = socket.follow_workspace(&workspace, Some(1_000_000));
     assert_eq!(
         (&refused["type"], &refused["code"]),
@@ -159,7 +159,7 @@ fn events_that_are_not_kept_any_more_make_a_cursor_stale() {
         .expect("the first event can be cut off");
     drop(store);
     let server = Server::start_in(place);
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     let refused = socket.follow_workspace(&workspace, Some(0));
     assert_eq!(refused["code"], "STALE_CURSOR", "{refused}");
     assert_eq!(refused["details"]["min_available_cursor"], 1);
@@ -172,7 +172,7 @@ fn a_stream_ends_when_the_role_is_revoked() {
     let server = Server::start();
     let (id, client) = server.user("ada", Some("viewer"));
     let note = server.note("One", "v1");
-    let mut socket = Socket::open(&server, &client);
+    let mut socket = client.socket();
     socket.follow_workspace(&server.workspace(), None);
     write(&server, &note, 1);
     assert_eq!(socket.next()["type"], "workspace_event");
@@ -212,7 +212,7 @@ fn over_a_socket_whose_token_was_revoked_nothing_is_read_or_written() {
     });
     let subscribe = json!({ "type": "subscribe_workspace", "workspace_id": workspace });
     let ask = |message: &Value| {
-        let mut socket = Socket::open(&server, &client);
+        let mut socket = client.socket();
         (
             message.clone(),
             socket.ask(json!({ "type": "ping" })),
@@ -224,7 +224,7 @@ fn over_a_socket_whose_token_was_revoked_nothing_is_read_or_written() {
         ask(&subscribe),
         ask(&json!({ "type": "ping" })),
     ];
-    let mut listening = Socket::open(&server, &client);
+    let mut listening = client.socket();
     listening.follow_workspace(&workspace, None);
     let tokens = format!("/api/users/{id}/tokens");
     let anew = client.post(&tokens, &json!({ "revoke_others": true }));
@@ -243,19 +243,19 @@ fn over_a_socket_whose_token_was_revoked_nothing_is_read_or_written() {
 #[test]
 fn only_who_is_known_and_asks_for_a_socket_gets_one() {
     let server = Server::start();
-    let (_, head) = upgrade(&server, "");
+    let (_, head) = upgraded(&server.address, "");
     assert!(head.starts_with("HTTP/1.1 401"), "{head}");
-    let (_, head) = upgrade(&server, "\r\nAuthorization: Bearer wrong");
+    let (_, head) = upgraded(&server.address, "\r\nAuthorization: Bearer wrong");
     assert!(head.starts_with("HTTP/1.1 401"), "{head}");
     let plain = server.owner.get("/ws");
     assert_eq!((plain.status, code(&plain).as_str()), (400, "BAD_REQUEST"));
     let session = crate::access::log_in(&server);
     let foreign = format!("{}\r\nOrigin: http://evil.example", session.headers());
-    let (_, head) = upgrade(&server, &foreign);
+    let (_, head) = upgraded(&server.address, &foreign);
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");
     let own = format!("\r\nOrigin: http://{}", server.address);
     let client = Client::with(&server.address, &format!("{}{own}", session.headers()));
-    let mut socket = Socket::open(&server, &client);
+    let mut socket = client.socket();
     assert_eq!(socket.ask(json!({ "type": "ping" }))["type"], "pong");
 }
 
@@ -264,12 +264,12 @@ fn a_client_that_is_logged_out_or_silent_is_let_go() {
     let beats = json!({ "websocket": { "heartbeat_interval_ms": 50, "client_timeout_ms": 300 } });
     let server = Server::with_config(&beats);
     let session = crate::access::log_in(&server);
-    let mut socket = Socket::open(&server, &session);
+    let mut socket = session.socket();
     assert_eq!(socket.ask(json!({ "type": "ping" }))["type"], "pong");
     assert_eq!(session.post("/api/auth/logout", &json!({})).status, 204);
     assert_eq!(socket.next()["code"], "AUTH_REQUIRED");
     assert_eq!(socket.hear(), Heard::Closed(Some(1008)));
-    let (mut silent, _) = upgrade(&server, server.owner.headers());
+    let (mut silent, _) = upgraded(&server.address, server.owner.headers());
     let mut rest = vec![];
     std::io::Read::read_to_end(&mut silent, &mut rest).expect("the server ends it");
     assert!(
@@ -277,7 +277,7 @@ fn a_client_that_is_logged_out_or_silent_is_let_go() {
         "{rest:?}"
     );
     // Whoever answers stays.
-    let mut alive = Socket::open(&server, &server.owner);
+    let mut alive = server.owner.socket();
     let began = std::time::Instant::now();
     while began.elapsed() < std::time::Duration::from_millis(900) {
         assert_eq!(alive.ask(json!({ "type": "ping" }))["type"], "pong");
@@ -287,7 +287,7 @@ fn a_client_that_is_logged_out_or_silent_is_let_go() {
 #[test]
 fn hostile_frames_end_the_socket_and_hostile_messages_are_refused() {
     let server = Server::start();
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     let rows = [
         ("{", "WS_BAD_PAYLOAD"),
         ("[]", "WS_BAD_PAYLOAD"),
@@ -320,7 +320,7 @@ fn hostile_frames_end_the_socket_and_hostile_messages_are_refused() {
         &[0x81, 0x81, 1, 2, 3, 4, 0xff],
     ];
     for bytes in hostile {
-        let mut socket = Socket::open(&server, &server.owner);
+        let mut socket = server.owner.socket();
         socket.send_raw(bytes);
         assert!(matches!(socket.hear(), Heard::Closed(_)), "{bytes:?}");
     }
@@ -334,7 +334,7 @@ fn many_who_come_back_again_and_again_all_hear_the_same() {
     let note = server.note("One", "v1");
     let (clients, writes) = (12, 30);
     let last = {
-        let mut socket = Socket::open(&server, &server.owner);
+        let mut socket = server.owner.socket();
         socket.follow_workspace(&workspace, None)["current_version"]
             .as_u64()
             .expect("a number")
@@ -364,13 +364,13 @@ fn many_who_come_back_again_and_again_all_hear_the_same() {
 fn hear_until(address: &str, headers: &str, workspace: &str, last: u64, at_once: u64) -> Vec<u64> {
     let mut heard = vec![];
     while heard.last() != Some(&last) {
-        let mut socket = Socket::open_at(address, headers);
+        let mut socket = Socket::open(address, headers);
         let cursor = heard.last().copied().unwrap_or(0);
         socket.follow_workspace(workspace, Some(cursor));
         for _ in 0..at_once.min(last - cursor) {
             heard.extend(socket.seqs(1));
         }
-        socket.drop_hard();
+        drop_hard(socket);
     }
     heard
 }
@@ -380,7 +380,7 @@ fn a_slow_client_holds_nobody_up() {
     let server = Server::start();
     let workspace = server.workspace();
     let note = server.note("One", "v1");
-    let mut slow = Socket::open(&server, &server.owner);
+    let mut slow = server.owner.socket();
     slow.follow_workspace(&workspace, Some(0));
     let large = "x".repeat(1 << 20);
     let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
@@ -388,7 +388,7 @@ fn a_slow_client_holds_nobody_up() {
         let body = json!({ "base_version": version, "markdown": format!("{version}{large}") });
         assert_eq!(server.owner.patch(&path, &body).status, 200);
     }
-    let mut quick = Socket::open(&server, &server.owner);
+    let mut quick = server.owner.socket();
     let last = quick.follow_workspace(&workspace, Some(0))["current_version"]
         .as_u64()
         .expect("a number");
@@ -397,13 +397,7 @@ fn a_slow_client_holds_nobody_up() {
     assert_eq!(slow.seqs(last as usize), (1..=last).collect::<Vec<_>>());
 }
 
-impl Socket {
-    pub(crate) fn open_at(address: &str, headers: &str) -> Self {
-        Self::opened(crate::socket::upgrade_at(address, headers))
-    }
-
-    /// Goes away as a machine does that lost its network.
-    pub(crate) fn drop_hard(self) {
-        let _gone = self.into_stream().shutdown(Shutdown::Both);
-    }
+/// Goes away as a machine does that lost its network.
+fn drop_hard(socket: Socket) {
+    let _gone = socket.into_stream().shutdown(Shutdown::Both);
 }

@@ -4,7 +4,6 @@ use serde_json::json;
 
 use crate::place::Place;
 use crate::server::Server;
-use crate::socket::Socket;
 
 /// More than anybody would look through one by one.
 const MANY: usize = 520;
@@ -44,7 +43,7 @@ fn a_rule_with_hundreds_of_runs_queued_does_not_hold_up_another() {
     for _ in 0..MANY {
         assert_eq!(server.owner.post(&slow, &json!({})).status, 201);
     }
-    let mut socket = Socket::open(&server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_workspace(&server.workspace(), None);
     let run = server.owner.post(&quick, &json!({})).json();
     loop {

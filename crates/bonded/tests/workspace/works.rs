@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::place::{Place, call};
 use crate::server::Server;
-use crate::socket::Socket;
 
 /// Long enough for a busy machine; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -70,7 +69,7 @@ fn launch(server: &Server) -> String {
 
 /// The run of a rule, once it has ended.
 fn ended(server: &Server, run: &str) -> Value {
-    let mut socket = Socket::open(server, &server.owner);
+    let mut socket = server.owner.socket();
     socket.follow_workspace(&server.workspace(), Some(0));
     while !["succeeded", "failed", "cancelled"]
         .contains(&socket.next()["status"].as_str().unwrap_or_default())
@@ -122,7 +121,7 @@ fn a_plan_that_ended_when_its_server_died_is_reported_as_it_ended() {
         let run = launch(&server);
         // The server hears nothing of the end that its process comes to.
         wait_for(&kept, |plan| plan.join("plan.json").exists());
-        server.signal(Signal::STOP);
+        server.process.signal(Signal::STOP);
         wait_for(&kept, |plan| plan.join("ended").exists());
         let server = Server::start_in(server.crash());
         let shown = ended(&server, &run);

@@ -30,7 +30,7 @@ fn a_server_that_is_killed_while_it_makes_its_directory_starts_all_the_same() {
     let times = kills.map_or(TIMES_DEFAULT, |kills| kills / 10);
     let seed = seed(SEED);
     tell(&format!("{SEED}={seed}"));
-    let mut rng = Rng::new(seed, 0);
+    let mut rng = Rng::of(seed, 0);
     for _ in 0..times {
         for made in MADE {
             let delay = Duration::from_micros(rng.below(2) * rng.below(3000));

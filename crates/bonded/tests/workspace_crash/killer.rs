@@ -31,12 +31,10 @@ const CALM_MS: u64 = 1500;
 
 /// Lets writers write, sends the server one of these signals so often, and waits until all runs have ended.
 pub(crate) fn storm(kills: u64, seed: u64, signals: &[Signal]) -> Remains {
-    let place = Place::new();
     let shared = Arc::new(Shared::default());
     let model = model::serve(shared.clone());
     let config = json!({ "automation": { "allowed_providers": [format!("lmstudio={model}")] } });
-    std::fs::create_dir(place.path("data")).expect("a directory can be made");
-    std::fs::write(place.path("data/config.json"), config.to_string()).expect("it can be written");
+    let place = Place::with_config(&config);
     let mut server = Server::begin(&place, &shared);
     let took = server.wait();
     let world = rules::furnish(&shared, &model);
@@ -47,7 +45,7 @@ pub(crate) fn storm(kills: u64, seed: u64, signals: &[Signal]) -> Remains {
             .map(|number| writer(number, seed, &shared, &world))
             .map(|writer| scope.spawn(move || writer.work()))
             .collect();
-        let mut rng = Rng::new(seed, WRITERS);
+        let mut rng = Rng::of(seed, WRITERS);
         let over = Over(&shared);
         for _ in 0..kills {
             wait_for_moment(&mut rng, took, &server, &shared);

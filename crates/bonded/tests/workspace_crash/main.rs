@@ -5,11 +5,7 @@
 //! `BONDED_WORKSPACE_CRASH_KILLS` says how often to kill, `BONDED_WORKSPACE_CRASH_SEED` which moments and writes to
 //! choose.
 
-#[path = "../cli/place.rs"]
-#[expect(dead_code, reason = "scripts and logs are for runs")]
-mod place;
-#[path = "../work_crash/rng.rs"]
-mod rng;
+use bonded_testkit::{place, rng};
 
 mod checks;
 mod client;

@@ -1,13 +1,12 @@
 //! A model of the test's own behind HTTP, in the shape of LM Studio. What it says follows from the memory that it is
 //! shown and from nothing else: asked the same again, it says the same again.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use bonded_testkit::provider::{Asked, Provider, Reply, said_to};
 use serde_json::{Value, json};
 
 use crate::server::Shared;
@@ -31,92 +30,26 @@ pub(crate) fn title(run: &str, number: u64, is_chained: bool) -> String {
 
 /// Serves until the process ends; says where.
 pub(crate) fn serve(shared: Arc<Shared>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener.local_addr().expect("it is bound");
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let shared = shared.clone();
-            // Whoever asked may be dead by now.
-            thread::spawn(move || answer(stream, &shared).ok());
-        }
-    });
-    format!("http://{address}/v1")
+    let provider = Provider::answering(move |asked| answer(asked, &shared));
+    provider.forgetting().keeping_connections().base_url()
 }
 
-fn answer(stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut stream = stream;
-    while let Some(asked) = read_request(&mut reader)? {
-        let (text, is_last) = reply(&asked);
-        shared.replies.fetch_add(1, Ordering::Relaxed);
-        // Time for a kill to fall into a request.
-        thread::sleep(Duration::from_millis(
-            shared.replies.load(Ordering::Relaxed) % 8,
-        ));
-        if is_last {
-            shared.last_replies.fetch_add(1, Ordering::Relaxed);
-        }
-        stream.write_all(&wire(&text, asked["stream"] == json!(true)))?;
+fn answer(asked: &Asked, shared: &Shared) -> Reply {
+    let (text, is_last) = reply(asked);
+    let replies = shared.replies.fetch_add(1, Ordering::Relaxed) + 1;
+    // Time for a kill to fall into a request.
+    thread::sleep(Duration::from_millis(replies % 8));
+    if is_last {
+        shared.last_replies.fetch_add(1, Ordering::Relaxed);
     }
-    Ok(())
-}
-
-fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<Value>> {
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 {
-            return Ok(None);
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap_or(0);
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    Ok(serde_json::from_slice(&body).ok())
-}
-
-/// An answer on the wire, whole or as a stream of one piece.
-fn wire(text: &str, is_stream: bool) -> Vec<u8> {
-    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20 });
-    let (kind, body) = if is_stream {
-        let piece = json!({
-            "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
-            "choices": [{ "index": 0, "delta": { "role": "assistant", "content": text }, "finish_reason": "stop" }],
-            "usage": usage,
-        });
-        let body = format!("data: {piece}\n\ndata: [DONE]\n\n");
-        ("text/event-stream", body)
-    } else {
-        let whole = json!({
-            "id": "c", "object": "chat.completion", "created": 1, "model": "m",
-            "choices": [{ "index": 0, "message": { "role": "assistant", "content": text }, "finish_reason": "stop" }],
-            "usage": usage,
-        });
-        ("application/json", whole.to_string())
-    };
-    let length = body.len();
-    format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}")
-        .into_bytes()
+    said_to(asked, &json!({ "role": "assistant", "content": text }))
 }
 
 /// What the model says, and whether it is the last it has to say.
-fn reply(asked: &Value) -> (String, bool) {
-    let messages = asked["messages"].to_string();
-    let shown: Value = serde_json::from_str(&messages).unwrap_or_default();
-    let texts = shown.as_array().into_iter().flatten();
-    let mut texts = texts.map(|message| match &message["content"] {
-        Value::String(text) => text.clone(),
-        parts => parts[0]["text"].as_str().unwrap_or_default().to_owned(),
-    });
+fn reply(asked: &Asked) -> (String, bool) {
+    let mut texts = asked.texts().into_iter();
     let shown = texts.find(|text| text.starts_with("RAM:"));
-    let shown = shown.unwrap_or_else(|| panic!("no memory is shown: {messages}"));
+    let shown = shown.unwrap_or_else(|| panic!("no memory is shown: {}", asked.text));
     let memory = |key: &str| -> Option<Value> {
         let line = shown
             .lines()

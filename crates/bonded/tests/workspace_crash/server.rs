@@ -1,17 +1,16 @@
 //! The server that is killed, and what the others know of it.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use bonded_testkit::process::Process;
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::client::{Answer, Request, ask};
-use crate::place::{Place, start};
+use crate::place::Place;
 
 /// Long enough for a busy machine; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -41,6 +40,11 @@ impl Shared {
 
     fn set_address(&self, address: Option<String>) {
         *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+
+    fn listens(&self, address: String, token: &str) {
+        *self.token.lock().unwrap_or_else(PoisonError::into_inner) = token.to_owned();
+        self.set_address(Some(address));
     }
 
     fn token(&self) -> String {
@@ -108,37 +112,29 @@ impl Shared {
 
 /// One process. It is killed when it is dropped.
 pub(crate) struct Server {
-    child: Child,
+    process: Arc<Process>,
     shared: Arc<Shared>,
-    listener: Option<thread::JoinHandle<Vec<String>>>,
+    /// Tells the others where the server listens.
+    herald: Option<thread::JoinHandle<()>>,
 }
 
 impl Server {
     /// Starts it and does not wait: the others see when it listens.
     pub(crate) fn begin(place: &Place, shared: &Arc<Shared>) -> Self {
-        let data = place.path("data").display().to_string();
-        let words = ["serve", "--data", &data, "--listen", "127.0.0.1:0"];
-        let mut child = start(&mut place.command(&words));
-        let stderr = child.stderr.take().expect("stderr is a pipe");
-        let heard = shared.clone();
+        let process = Arc::new(Process::begin(&mut place.serve_data()));
+        let (listens, told) = (process.clone(), shared.clone());
         let token_file = place.path("data/owner-token");
-        let listener = thread::spawn(move || {
-            let mut told = vec![];
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                if let Some(address) = line.strip_prefix("listening on http://") {
-                    let token = std::fs::read_to_string(&token_file).unwrap_or_default();
-                    *heard.token.lock().unwrap_or_else(PoisonError::into_inner) =
-                        token.trim().to_owned();
-                    heard.set_address(Some(address.to_owned()));
-                }
-                told.push(line);
+        let herald = thread::spawn(move || {
+            // One that was killed before listens nowhere.
+            if let Ok(address) = listens.address() {
+                let token = std::fs::read_to_string(&token_file).unwrap_or_default();
+                told.listens(address, token.trim());
             }
-            told
         });
         Self {
-            child,
+            process,
             shared: shared.clone(),
-            listener: Some(listener),
+            herald: Some(herald),
         }
     }
 
@@ -152,8 +148,7 @@ impl Server {
     /// Waits until it listens; an error with what it told where it ended instead.
     pub(crate) fn wait_or_end(&mut self) -> Result<(), Vec<String>> {
         while self.shared.address().is_none() {
-            let ended = self.child.try_wait();
-            if ended.expect("a child can be looked at").is_some() {
+            if self.process.ended().is_some() {
                 return Err(self.end());
             }
             thread::sleep(Duration::from_millis(1));
@@ -168,31 +163,19 @@ impl Server {
             // Before it listens to signals, they end it.
             self.wait();
         }
-        kill_process(Pid::from_child(&self.child), signal).expect("a child can be signalled");
+        self.process.signal(signal);
         if stays {
             return vec![];
         }
-        let status = self.wait_for_end();
+        let done = self.process.finish();
         let is_due = match signal {
-            Signal::INT | Signal::TERM => matches!(status.code(), Some(0) | None),
-            _ => status.code().is_none(),
+            Signal::INT | Signal::TERM => matches!(done.code, Some(0) | None),
+            _ => done.code.is_none(),
         };
-        assert!(is_due, "{signal:?}: {status}");
+        assert!(is_due, "{signal:?}: {done:?}");
         let told = self.collect();
         *self = Self::begin(place, &self.shared);
         told
-    }
-
-    fn wait_for_end(&mut self) -> ExitStatus {
-        let began = Instant::now();
-        loop {
-            let ended = self.child.try_wait();
-            if let Some(status) = ended.expect("a child can be looked at") {
-                return status;
-            }
-            assert!(began.elapsed() < PATIENCE, "it did not end");
-            thread::sleep(Duration::from_millis(1));
-        }
     }
 
     /// Kills it and gives what it had told.
@@ -201,25 +184,25 @@ impl Server {
     }
 
     fn end(&mut self) -> Vec<String> {
-        let killed = self.child.kill().and_then(|()| self.child.wait());
-        killed.expect("the server can be killed");
+        if self.process.ended().is_none() {
+            self.process.end(Signal::KILL);
+        }
         self.collect()
     }
 
     /// What one that has ended had told.
     fn collect(&mut self) -> Vec<String> {
-        let told = match self.listener.take() {
-            Some(listener) => listener.join().expect("a listener only listens"),
-            None => vec![],
-        };
+        if let Some(herald) = self.herald.take() {
+            herald.join().expect("a herald only tells");
+        }
         self.shared.set_address(None);
-        told
+        self.process.told()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if self.listener.is_some() {
+        if self.herald.is_some() {
             self.end();
         }
     }

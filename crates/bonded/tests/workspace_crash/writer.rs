@@ -54,7 +54,7 @@ impl Writer {
             shared,
             workspace: workspace.to_owned(),
             launched,
-            rng: Rng::new(seed, number),
+            rng: Rng::of(seed, number),
             drawn: 0,
             notes: vec![],
             told: Acknowledged::default(),

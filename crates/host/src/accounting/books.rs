@@ -1,4 +1,8 @@
 //! The accounts of a run and of all agents that it calls, as their logs grow.
+//!
+//! The logs form a tree: an entry that invokes an agent opens the log of that agent's run. Each log is
+//! read from where the last look ended, and is put away once its run has ended, so that a long watch
+//! costs what is new and not what has been.
 
 use std::sync::Arc;
 
@@ -11,8 +15,11 @@ use super::{Account, Bookkeeper};
 /// An account, and the run that it belongs to.
 #[derive(Clone, Debug)]
 pub struct Booked {
+    /// The run whose log it stands in: the one that was asked for, or an agent below it.
     pub run: RunId,
+    /// What that run was started with, shared by all of its accounts.
     pub config: Arc<RunConfig>,
+    /// The account itself.
     pub account: Account,
     /// The hash of the entry that settled it.
     pub hash: Hash,
@@ -24,6 +31,7 @@ pub struct Booked {
 /// [`changed`](Self::changed), then [`take`](Self::take) what is new.
 #[derive(Debug)]
 pub struct Books {
+    /// The runs that have not ended, in the order in which they were met.
     open: Vec<RunPage>,
 }
 
@@ -31,8 +39,10 @@ pub struct Books {
 #[derive(Debug)]
 struct RunPage {
     run: RunId,
+    /// The last entry that was read, so that the next read begins behind it.
     after: u64,
     books: Bookkeeper,
+    /// Whether its end was read: nothing follows then, and nobody waits for it.
     has_ended: bool,
 }
 
@@ -56,6 +66,8 @@ impl Books {
     }
 
     /// Resolves when one of the logs goes on; never, once all of the runs have ended.
+    ///
+    /// One log is enough: whoever is woken takes what is new of all of them.
     pub async fn changed(&self, store: &dyn Store) -> Result<(), StoreError> {
         if self.open.is_empty() {
             return std::future::pending().await;
@@ -66,6 +78,9 @@ impl Books {
     }
 
     /// The accounts that were settled since the last time, those of each run in the order of its log.
+    ///
+    /// A run that a call has named and that has not begun yet stays open, and is looked at again the
+    /// next time.
     pub async fn take(&mut self, store: &dyn Store) -> Result<Vec<Booked>, StoreError> {
         let mut booked = vec![];
         let mut at = 0;

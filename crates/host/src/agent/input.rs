@@ -1,4 +1,7 @@
 //! The input of an agent, checked before anything runs.
+//!
+//! The input comes from a person or from another agent's model. What does not fit is refused here,
+//! before a run begins and before a model is paid for reading it.
 
 use bonded_kernel::Schema;
 use serde_json::Value;
@@ -7,6 +10,8 @@ use super::{Agent, AgentError};
 use crate::agent_file::InputFormat;
 
 /// Text goes through as it is. JSON must be JSON, and fit the schema where there is one.
+///
+/// A schema that cannot be used is reported as a fault of the input's schema and not of the input.
 pub(super) fn check(agent: &Agent, input: &str) -> Result<(), AgentError> {
     let Some(spec) = &agent.file.input else {
         return Ok(());

@@ -1,6 +1,15 @@
 //! Everything that is wrong with an agent and with all that it may call, found without running anything.
 //!
 //! A run stops at the first mistake; here each stage goes on with what the ones before it left.
+//!
+//! No server is started, no request is sent, and nothing is written. An agent is looked at once,
+//! however many others call it, and what is said of one file is said once.
+//!
+//! What is wrong with an entry of the configuration that no agent uses would stop no run, so it is told
+//! as a warning; `done` tells the two apart at the end, when it is known which entries were met.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,6 +27,7 @@ use crate::provider::SCRIPT;
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Inspection {
+    /// What would stop a run, in the order in which it was found.
     pub problems: Vec<Finding>,
     /// What is odd and does no harm, and what is wrong with parts of the configuration that no agent here uses.
     pub warnings: Vec<String>,
@@ -28,6 +38,7 @@ pub struct Inspection {
 pub struct Finding {
     /// The file of the agent that would meet it, where it is not the one that was asked about.
     pub called: Option<PathBuf>,
+    /// The error that a run would end with before it begins.
     pub error: AgentError,
 }
 
@@ -40,6 +51,7 @@ impl Agent {
     }
 }
 
+/// The state of one inspection, over all agents that it comes to.
 #[derive(Default)]
 struct Inspector {
     done: Inspection,
@@ -54,6 +66,9 @@ struct Inspector {
 
 impl Inspector {
     /// Looks at an agent, once, and gives its file as far as it can be read. `chain` is who calls it, the first first.
+    ///
+    /// An agent that was seen before still gives its file, because its caller needs the name and the
+    /// description.
     fn agent(
         &mut self,
         path: &Path,
@@ -80,6 +95,7 @@ impl Inspector {
         Some(file)
     }
 
+    /// The names are collected by caller: two callers may each have an agent of one name.
     fn children(&mut self, agent: &Agent, workplace: &Workplace, chain: &mut Vec<PathBuf>) {
         let mut names = BTreeSet::new();
         let called = (chain.len() > 1).then(|| agent.file.path.clone());
@@ -102,6 +118,7 @@ impl Inspector {
         }
     }
 
+    /// The chain is checked before the agent is looked at, so that a circle ends here.
     fn child(
         &mut self,
         path: &Path,
@@ -121,6 +138,7 @@ impl Inspector {
         Ok(self.agent(path, workplace, chain))
     }
 
+    /// Told once by file and text.
     fn found(&mut self, called: Option<PathBuf>, error: AgentError) {
         // What is wrong with the configuration is wrong for all of them.
         let called = called.filter(|_| error.is_of_agent());
@@ -147,21 +165,23 @@ impl Inspector {
 }
 
 /// The looks at one agent.
+///
+/// It knows whose mistakes it finds, so that each can be told with the file of that agent.
 struct Looks<'i> {
     called: Option<PathBuf>,
     inspector: &'i mut Inspector,
 }
 
 impl Looks<'_> {
+    /// Several problems of a configuration become one finding each: they are told apart by their text.
     fn found(&mut self, error: impl Into<AgentError>) {
-        match error.into() {
-            AgentError::Config(problems) => {
-                for problem in problems.into_all() {
-                    let error = AgentError::Config(Problems::of(problem));
-                    self.inspector.found(self.called.clone(), error);
-                }
-            }
-            error => self.inspector.found(self.called.clone(), error),
+        let error = error.into();
+        let AgentError::Config(problems) = error else {
+            return self.inspector.found(self.called.clone(), error);
+        };
+        for problem in problems.into_all() {
+            let error = AgentError::Config(Problems::of(problem));
+            self.inspector.found(self.called.clone(), error);
         }
     }
 
@@ -170,6 +190,9 @@ impl Looks<'_> {
     }
 
     /// What can be made of an agent.
+    ///
+    /// What is wrong says nothing: the agent is made of the rest, so that later stages find their own
+    /// mistakes. A missing model is told only where the value of `models` is not wrong itself.
     fn assembled(&mut self, file: AgentFile, workplace: &Workplace) -> Agent {
         let places = workplace.places(Some(&file.dir));
         let environment = workplace.environment.clone();
@@ -204,6 +227,9 @@ impl Looks<'_> {
     }
 
     /// What a goal of the agent would need, part by part.
+    ///
+    /// The same steps as for a goal, each by itself and none of them stopping the next. A script is
+    /// read, because a run would read it first.
     fn stages(&mut self, agent: &Agent) {
         self.result(agent.report(ReportFormat::Pipe));
         self.result(agent.instructions());
@@ -226,6 +252,7 @@ impl Looks<'_> {
         }
     }
 
+    /// Kept until the end, when it is known which of them a run would meet.
     fn entries(&mut self, config: &Config) {
         for warning in config.warnings() {
             self.inspector.warn(warning.to_string());

@@ -1,4 +1,12 @@
 //! Keys and headers: looked up when a request is sent, never kept in a log.
+//!
+//! A target in a log names where its key is, a variable or configuration files, and never the key
+//! itself. A run that is taken up on another machine therefore uses the keys of that machine, or says
+//! which one is missing.
+//!
+//! The configuration may have changed since the run began. Its key is sent only where its files still
+//! name the address that the run has: otherwise an edited file could draw the key of one server to
+//! another.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,6 +30,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
+    /// Trusts nothing that was found until `trusting` says what.
     pub fn new(environment: Environment) -> Self {
         Self {
             environment,
@@ -37,6 +46,8 @@ impl Keyring {
         self
     }
 
+    /// Never an error: where no key is found the request goes out without one, and `missing` says why,
+    /// which is told with the provider's refusal.
     pub fn credentials(&self, target: &Target) -> Credentials {
         if target.secrets_in.is_empty() {
             let named = target.key_env.as_deref();
@@ -64,6 +75,8 @@ impl Keyring {
         }
     }
 
+    /// The key and the headers of the configuration, checked against the address of the run. A problem
+    /// with any part of it gives no credentials at all.
     fn configured(&self, target: &Target) -> Result<Credentials, String> {
         let config = self.config(&target.secrets_in)?;
         let provider = config
@@ -106,6 +119,8 @@ impl Keyring {
         account_headers(target, |name| self.environment.get(name).map(str::to_owned))
     }
 
+    /// Read once by set of files and kept for the life of the process. The lock is held while reading,
+    /// so that two requests do not read the same files twice.
     fn config(&self, files: &[String]) -> Result<Arc<Config>, String> {
         // A panic elsewhere cannot leave a map of finished values half written.
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,8 @@
 //! Logins to servers: who has them, who makes them and who ends them.
+//!
+//! A login belongs to a server with a URL and without an `Authorization` header of its own. What is
+//! learnt while logging in goes into the secrets at once, so that a token is masked from the first
+//! moment on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +15,8 @@ use crate::config::{Config, Environment, McpServer, McpTransport as Reached};
 use crate::secrets::Secrets;
 
 /// Where tokens are kept, and who must know them so that nobody sees them.
+///
+/// Without a directory tokens live only as long as the process.
 #[derive(Debug)]
 pub(super) struct Tokens {
     dir: Option<PathBuf>,
@@ -25,6 +31,8 @@ impl Tokens {
 
     /// How tokens of a server are had. One whose token is given by hand gets no other. `files` are the
     /// configuration that names the server.
+    ///
+    /// A server that is started as a command or reached through a web socket has none.
     pub(super) fn oauth(&self, files: &[String], server: &McpServer) -> Option<Oauth> {
         let (Reached::Http(endpoint) | Reached::Sse(endpoint)) = &server.transport else {
             return None;
@@ -44,6 +52,8 @@ impl Tokens {
 }
 
 /// A server of the configuration to log in to, or out of.
+///
+/// Both ends take it by value: a place is used for one login or one logout.
 #[derive(Debug)]
 pub struct LoginPlace {
     name: String,
@@ -54,6 +64,9 @@ pub struct LoginPlace {
 impl LoginPlace {
     /// `token_dir` is where runs look for logins; `scopes`, if there are any, are asked for instead of those
     /// of the configuration.
+    ///
+    /// A server that is switched off is an error as well, and the names of all servers are told with
+    /// one that cannot be logged in to.
     pub fn find(
         config: &Config,
         environment: &Environment,
@@ -91,6 +104,8 @@ impl LoginPlace {
     }
 
     /// Logs in. A person is told where to go, and has ten minutes.
+    ///
+    /// `visit` is given the address that the person must open.
     pub async fn login(
         self,
         visit: impl Fn(&str) + Send + Sync + 'static,
@@ -99,7 +114,7 @@ impl LoginPlace {
             oauth: Some(Arc::new(self.oauth.attended(visit))),
             ..self.endpoint
         };
-        Ok(Box::pin(mcp::login(&self.name, &endpoint)).await?)
+        Ok(mcp::login(&self.name, &endpoint).await?)
     }
 
     /// Forgets the login. Whether there was one.

@@ -1,4 +1,8 @@
 //! REST tools and OpenAPI documents among the tools of an agent.
+//!
+//! A name in `tools` is looked up as a document where it begins with `openapi:`, else as a request,
+//! with `rest__` before it or without. Queues and connections are shared by all runs of the process, so
+//! that a limit holds for all of them together.
 
 use std::sync::Arc;
 
@@ -14,6 +18,8 @@ const REST_PREFIX: &str = "rest__";
 const OPENAPI_PREFIX: &str = "openapi:";
 
 /// What a name in `tools` stands for.
+///
+/// Boxed, because both are large.
 pub(super) enum Meant {
     Tool(Box<RestTool>),
     Document(Box<OpenapiDocument>),
@@ -58,6 +64,8 @@ pub(super) struct SharedRest {
 
 impl SharedRest {
     /// The queues are those of the whole process, whichever files name them.
+    ///
+    /// A queue that two configurations name with different sizes has the larger one.
     pub(super) fn new(config: &Config, queues: &Arc<Queues>) -> Result<Self, QueueError> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let named = config.queues(cores).into_iter();
@@ -72,6 +80,8 @@ impl SharedRest {
     }
 
     /// The tools behind a name. The settings were checked when they were read, the queues too.
+    ///
+    /// A document gives many tools and may warn of those that cannot be offered; a request gives one.
     pub(super) fn tools(&self, meant: &Meant) -> Result<OpenapiTools, RestError> {
         match meant {
             Meant::Document(document) => self.endpoints.openapi(document),

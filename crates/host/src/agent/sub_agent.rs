@@ -1,4 +1,14 @@
 //! Agents that other agents call: each is a tool to its caller and a run of its own.
+//!
+//! The files of called agents are checked when the goal of the first one is made, down to the last: a
+//! circle, a missing description or a name that is taken is found before anything is paid for. They are
+//! loaded again when they are called.
+//!
+//! Paths in `agents` are relative to the agent file that writes them, and to the working directory
+//! where a flag or an override does.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,6 +23,7 @@ use crate::config::options::Source;
 /// How deep agents may call each other.
 pub const AGENT_DEPTH_MAX: usize = 8;
 
+/// Names of the program's own tools, which a called agent must not take.
 const RESERVED: [&str; 3] = ["batch", "final_report", "progress_report"];
 
 impl Agent {
@@ -20,7 +31,15 @@ impl Agent {
     pub(super) fn called_files(&self) -> Vec<PathBuf> {
         let base = match self.sources.get("agents") {
             Some(Source::FrontMatter) => &self.file.dir,
-            _ => &self.workplace.dir,
+            Some(
+                Source::Override
+                | Source::CommandLine
+                | Source::Inherited
+                | Source::Config
+                | Source::Variable
+                | Source::BuiltIn,
+            )
+            | None => &self.workplace.dir,
         };
         let written = self.options.agents.iter();
         written.map(|written| base.join(written)).collect()
@@ -44,6 +63,8 @@ pub(super) fn listed(agent: &Agent, workplace: &Workplace) -> Result<Vec<SubAgen
 }
 
 /// The name that an agent is called by, unless it is another one's of its caller or the program's own.
+///
+/// It is unique among the agents of one caller only.
 pub(super) fn called_name(
     child: &AgentFile,
     taken: &mut BTreeSet<String>,
@@ -60,6 +81,9 @@ pub(super) fn called_name(
 }
 
 /// Loads an agent file and all that it may call, and makes sure that none of them calls itself.
+///
+/// The real paths of all callers are in `chain`, so that a circle is found through links as well. The
+/// chain is cut back when an agent is done, so that two callers may share one.
 fn check(
     path: &Path,
     workplace: &Workplace,
@@ -93,6 +117,7 @@ fn check(
     Ok(file)
 }
 
+/// A path that is not there stays as it is written: reading it fails with a better message.
 pub(super) fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -111,6 +136,8 @@ pub fn child_spec(path: &Path, workplace: &Workplace) -> Result<ToolSpec, AgentE
     })
 }
 
+/// An agent with a schema of its own gets `reason` added to it; one without takes a prompt. Either way
+/// a caller must say in short what the task is, which becomes the title of the run.
 fn schema(file: &AgentFile) -> Value {
     let reason =
         json!({ "type": "string", "minLength": 1, "description": "A short title of the task." });
@@ -142,7 +169,9 @@ fn schema(file: &AgentFile) -> Value {
 /// What a caller passes to an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChildArguments {
+    /// The prompt, or the arguments as JSON where the agent has a schema of its own.
     pub input: String,
+    /// What the caller says that the task is; empty where it says nothing.
     pub title: String,
 }
 

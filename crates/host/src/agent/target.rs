@@ -1,4 +1,12 @@
 //! From a model's name to a target: what the configuration says of its provider, else what everybody knows.
+//!
+//! A target is all that a request needs besides its key: the address, the dialect, what the model
+//! accepts, its window and its price. It is frozen in the run's log, so that a run that is taken up
+//! again asks the same model in the same way.
+//!
+//! For each value the order is the same: what the person says for the model, then for the provider,
+//! then what is known of the model, then what is assumed. Whose word the window and the price are is
+//! kept beside them.
 
 use bonded_kernel::{
     Dialect, OpenWindow, PenaltyField, Reasoning, Sampling, Target, ThinkingForm, ToolChoice,
@@ -43,6 +51,8 @@ pub fn all(
     options.models.iter().map(one).collect()
 }
 
+/// The key is checked before anything else of the target is settled. What the model accepts is settled
+/// after the dialect, which is part of what is known.
 pub(super) fn target(
     model: &ModelRef,
     config: &Config,
@@ -129,6 +139,9 @@ pub fn unconfigured(mut target: Target, options: &Options) -> Target {
 }
 
 /// What was asked for and is not sent, because the model does not take it or something else stands there.
+///
+/// These are told to a person. They are no errors: one set of options is used with several models in
+/// turn.
 pub fn unsent(target: &Target) -> Vec<String> {
     let Some(accepts) = target.accepts.as_deref() else {
         return vec![];
@@ -181,12 +194,15 @@ pub fn unsent(target: &Target) -> Vec<String> {
     unsent.chain(overruled).collect()
 }
 
+/// Whether reasoning was asked for; to switch it off is no wish that could be left unsent.
 fn thinks(sampling: &Sampling) -> bool {
     sampling
         .reasoning
         .is_some_and(|it| !matches!(it, Reasoning::Off | Reasoning::Tokens(0)))
 }
 
+/// A provider that has an address of its own gets no key from a variable: the variable's key belongs to
+/// the service that everybody knows, and would otherwise be sent to whoever the file names.
 fn configured(
     provider: &ProviderConfig,
     model: &ModelRef,
@@ -272,6 +288,9 @@ pub(super) fn endpoint(
 
 /// A provider that is known to want a key is not asked without one. Headers may hold the key, and a server
 /// of one's own may want none.
+///
+/// Found here and not with the first request, so that a run does not begin and fail at once. Only the
+/// addresses that everybody knows are held to it.
 fn check_key(
     target: &Target,
     provider: Option<&ProviderConfig>,
@@ -295,6 +314,9 @@ fn check_key(
 }
 
 /// Ollama's own API lies beside the one that is spoken here.
+///
+/// For Ollama an address that ends in `/api` loses a slash at its end; all others stay as they are
+/// written.
 fn native_path(kind: ProviderKind, url: &str) -> &str {
     let bare = url.trim_end_matches('/');
     match bare.strip_suffix("/api") {
@@ -303,6 +325,7 @@ fn native_path(kind: ProviderKind, url: &str) -> &str {
     }
 }
 
+/// A provider that the configuration does not have is resolved as on a command line without one.
 fn well_known(model: &ModelRef, environment: &Environment) -> Result<Target, AgentError> {
     let name = match model.provider.as_str() {
         SCRIPT => format!("{SCRIPT}:{}", model.model),
@@ -337,6 +360,7 @@ fn sampling(own: &ModelConfig, options: &Options) -> Sampling {
     }
 }
 
+/// An explicit null of the model takes the option back: nothing is sent.
 fn sent<T>(own: Option<Sent<T>>, option: Option<T>) -> Option<T> {
     match own {
         Some(Sent::Value(value)) => Some(value),
@@ -345,6 +369,9 @@ fn sent<T>(own: Option<Sent<T>>, option: Option<T>) -> Option<T> {
     }
 }
 
+/// A number of tokens counts more than a level, and a level is translated by what the configuration
+/// says of the model. A model whose configuration switches reasoning off is sent nothing, where a run
+/// that wants it off says so.
 fn reasoning(own: &ModelConfig, options: &Options) -> Option<Reasoning> {
     let level = match (options.reasoning_value(), options.reasoning) {
         (ReasoningValue::Null, _) => return Some(Reasoning::Off),
@@ -383,11 +410,15 @@ fn named(value: &Value) -> Option<Reasoning> {
     }
 }
 
+/// More than 32 bits hold is as much as there is.
 fn tokens_of(tokens: u64) -> Reasoning {
     Reasoning::Tokens(u32::try_from(tokens).unwrap_or(u32::MAX))
 }
 
 /// Gives a target its window, and says whose word that is. What nobody says here, its server may.
+///
+/// What is said for the run counts more than what is said for the model. A window that is known closes
+/// `window_open`, which holds what is needed to set one later.
 fn set_window(
     target: &mut Target,
     own: &ModelConfig,

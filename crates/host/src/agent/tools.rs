@@ -1,4 +1,17 @@
 //! The tools of agents: servers and requests of the configuration, built-in tools, and other agents.
+//!
+//! One `AgentTools` serves all runs of a process. Servers are pooled by what defines them, so that two
+//! runs with the same files, directory and sandbox may share one server, and two with different
+//! sandboxes never do.
+//!
+//! A name in `tools` is looked for among servers, then requests and documents, then built-in tools. One
+//! that means nothing is left out with a warning; one whose settings are wrong is an error.
+//!
+//! What is read is read once: a configuration that an agent rewrites while it works means nothing to
+//! the process, and trust is sealed as soon as the first tools are open.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,10 +25,10 @@ use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
 };
 use bonded_tools::{
-    BoxFuture, QueueMeasure, Queues, Registry, Sandbox, Tool, ToolFault, ToolValue, Waited,
-    Workdir, builtin,
+    QueueMeasure, Queues, Registry, Sandbox, Tool, ToolFault, ToolValue, Waited, Workdir, builtin,
 };
 use bonded_transport::dialect::unfit;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::login::Tokens;
@@ -27,12 +40,14 @@ use crate::config::{
 };
 use crate::confinement::{Confinement, OwnWishes};
 use crate::error::HostError;
-use crate::host::{Toolset, WorkdirTools};
+use crate::host::Toolset;
 use crate::provider::SCRIPT;
 use crate::trust::Trust;
+use crate::workdir_tools::WorkdirTools;
 
 /// Stands for the tool that calls several others in one call.
 const BATCH_WORD: &str = "batch";
+/// Servers that may be starting at the same time. Each start may be a process of its own.
 const STARTS_MAX: usize = 8;
 
 /// The names in an agent's `tools`, each checked. One that means nothing is told when the tools are opened.
@@ -89,6 +104,7 @@ fn known(config: &Config) -> Vec<String> {
     servers.chain(rest::names(config)).collect()
 }
 
+/// For a message: the names, or that there are none.
 fn join(names: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match names.is_empty() {
@@ -97,7 +113,7 @@ fn join(names: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// Told what a person should know, or wants to.
+/// Told what a person should know, or wants to. No event of `tracing`: what is shown is an option of the surface.
 type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Opens the tools of runs, also of those that are no agents'. The servers are shared by all runs.
@@ -121,7 +137,9 @@ pub struct AgentTools {
     trace: Option<Say>,
 }
 
+/// Files, and the directory they are read for: a variable may stand for that directory.
 type ReadKey = (Vec<String>, PathBuf);
+/// Files, directory and sandbox: what would make a started server another one.
 type PoolKey = (Vec<String>, String, Option<Box<SandboxConfig>>);
 
 impl std::fmt::Debug for AgentTools {
@@ -218,6 +236,8 @@ impl AgentTools {
         Ok(config)
     }
 
+    /// Servers are started together at the end, after every name has been checked, so that a mistake in
+    /// the last name leaves no server running for nothing.
     async fn open_for(&self, run: &RunConfig, agent: &AgentConfig) -> Result<Registry, AgentError> {
         let config = self.config(&agent.config_files, Path::new(&run.dir))?;
         let mut wanted = vec![];
@@ -242,7 +262,7 @@ impl AgentTools {
                             let own = command.cwd.as_ref().map(|own| dir.join(own));
                             command.cwd = Some(own.unwrap_or_else(|| dir.to_owned()));
                         }
-                        _ => {}
+                        McpTransport::Websocket(_) => {}
                     }
                     wanted.push(server);
                 }
@@ -317,12 +337,15 @@ impl AgentTools {
         }
     }
 
+    /// Nobody may be listening; a warning is lost then and nothing else.
     fn warn_of(&self, warnings: &[String]) {
         if let Some(warn) = &self.warn {
             warnings.iter().for_each(|warning| warn(warning));
         }
     }
 
+    /// The one of the name, or all of them for the word that stands for all; none where the name is no
+    /// built-in tool.
     fn built_in(&self, run: &RunConfig, name: &str) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
         let workdir = Workdir::open(Path::new(&run.dir))?;
         let all = builtin(workdir, &self.confinement.of_commands(run)?).into_iter();
@@ -330,6 +353,8 @@ impl AgentTools {
         Ok(all.filter(is_meant).collect())
     }
 
+    /// Made once by set of files, under the lock, so that two runs that begin together do not define
+    /// the queues twice.
     fn shared(
         &self,
         config: &Config,
@@ -344,6 +369,7 @@ impl AgentTools {
         Ok(made)
     }
 
+    /// Servers are started lazily by whoever asks the pool first; here only the pool is made.
     fn pool(
         &self,
         config: &Config,
@@ -362,7 +388,8 @@ impl AgentTools {
         Ok(pool)
     }
 
-    fn listener(&self) -> bonded_tools::mcp::Tell {
+    /// Without anybody to tell, news of servers are dropped.
+    fn listener(&self) -> bonded_tools::mcp::OnNews {
         let (warn, trace) = (self.warn.clone(), self.trace.clone());
         Arc::new(move |news| match (news, &warn, &trace) {
             (McpNews::Warning(warning), Some(warn), _) => warn(warning),
@@ -397,6 +424,9 @@ impl Toolset for AgentTools {
 }
 
 /// What the client of the tools is told of a server.
+///
+/// Nothing said of `toolsAllowed` means all, and nothing said of `required` means that a run must not
+/// start without the server.
 pub(super) fn settings(
     server: crate::config::McpServer,
     sandbox: Option<Arc<Sandbox>>,
@@ -443,6 +473,7 @@ fn transport(reached: Reached, sandbox: Option<Arc<Sandbox>>) -> McpTransport {
     }
 }
 
+/// The login is added later by whoever opens the tools: only then the token directory is known.
 fn reached_at(endpoint: McpEndpoint) -> HttpEndpoint {
     HttpEndpoint {
         url: endpoint.url,
@@ -451,6 +482,7 @@ fn reached_at(endpoint: McpEndpoint) -> HttpEndpoint {
     }
 }
 
+/// From here on the values are in the hands of the client, which must not print them.
 fn exposed(secrets: BTreeMap<String, Secret>) -> BTreeMap<String, String> {
     let secrets = secrets.into_iter();
     secrets

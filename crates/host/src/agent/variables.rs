@@ -1,4 +1,7 @@
 //! The variables of a prompt.
+//!
+//! They are put in when a goal is made, and the prompt in the log holds the values: a run that is
+//! replayed sees the day on which it began.
 
 use bonded_kernel::ReportFormat;
 
@@ -13,13 +16,18 @@ pub struct Moment {
     pub datetime: String,
     /// The day of the week.
     pub day: String,
+    /// The name of the zone of `datetime`.
     pub timezone: String,
+    /// The name of the machine.
     pub hostname: String,
+    /// The name of the person's account.
     pub user: String,
+    /// The release of the operating system's kernel.
     pub kernel: String,
 }
 
 impl Moment {
+    /// Names are upper case. A name that is not among these stays in the prompt as it is written.
     pub(super) fn variables(
         &self,
         workplace: &Workplace,

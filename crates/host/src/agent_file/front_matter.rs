@@ -1,16 +1,24 @@
 //! The front matter of an agent file: where it stands, which keys it may have, what they mean.
+//!
+//! It stands between two lines of three dashes, below a shebang line if there is one, and nothing but
+//! empty lines may stand above it. A text without it is a prompt as a whole. Keys of options are taken
+//! as they are written and weighed later; only the keys that are the file's own are read here.
 
-use bonded_kernel::nearest;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use bonded_kernel::{Mistake, escaped};
 use serde_json::Value;
 
+use super::fault::{FieldFault, FieldFaultKind, FrontFields};
 use super::include::Assembled;
-use super::schema::{self, Beside, LineOrigin};
+use super::schema::{self, Beside};
 use super::{AgentFile, AgentFileError, IncludePolicy};
 use crate::beneath::SecretFiles;
 use crate::config::options::{self, Given, TABLE};
-use crate::config::value_text::found;
-use crate::yaml::{self, YamlKind, YamlPair};
+use crate::yaml::{self, Yaml, YamlKind, YamlPair};
 
+/// The keys that are not options.
 const OWN_KEYS: [&str; 6] = [
     "description",
     "usage",
@@ -68,11 +76,11 @@ pub(super) fn read(
     };
     match tree.kind {
         YamlKind::Scalar(Value::Null) => {}
-        YamlKind::Map(pairs) => {
-            let taken = pairs
-                .iter()
-                .map(|pair| take(pair, &place, (policy, secrets), agent));
-            errors.extend(taken.filter_map(Result::err));
+        YamlKind::Map(_) => {
+            let mut faults = vec![];
+            options(&tree, &place, agent, &mut faults);
+            own_keys(&tree.to_json(), policy, secrets, agent, &mut faults);
+            errors.extend(placed(faults, &tree, &place));
         }
         YamlKind::Scalar(_) | YamlKind::List(_) => {
             let (file, line) = place(tree.line);
@@ -81,6 +89,45 @@ pub(super) fn read(
     }
 }
 
+/// Which file a line of the front matter comes from, and its number there.
+type LineOrigin<'p> = &'p dyn Fn(usize) -> (PathBuf, usize);
+
+/// The mistakes with the lines in which they were written, from the top down.
+fn placed(faults: Vec<FieldFault>, tree: &Yaml, place: LineOrigin<'_>) -> Vec<AgentFileError> {
+    if faults.is_empty() {
+        return vec![];
+    }
+    let lines = lines(tree);
+    let line = |fault: &FieldFault| lines.get(&fault.at).copied().unwrap_or(tree.line);
+    let mut faults: Vec<(usize, FieldFault)> =
+        faults.into_iter().map(|it| (line(&it), it)).collect();
+    faults.sort_by_key(|(line, _)| *line);
+    let error = |(line, fault): (usize, FieldFault)| fault.into_error(place(line));
+    faults.into_iter().map(error).collect()
+}
+
+/// The line of each key that is read here, by its place: one pass, however many keys a stranger writes.
+fn lines(tree: &Yaml) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::new();
+    for pair in pairs(tree) {
+        let at = format!("/{}", escaped(&pair.key));
+        for below in pairs(&pair.value) {
+            lines.insert(format!("{at}/{}", escaped(&below.key)), below.line);
+        }
+        lines.insert(at, pair.line);
+    }
+    lines
+}
+
+fn pairs(node: &Yaml) -> &[YamlPair] {
+    match &node.kind {
+        YamlKind::Map(pairs) => pairs,
+        YamlKind::Scalar(_) | YamlKind::List(_) => &[],
+    }
+}
+
+/// Goes by bytes and not by lines, so that the prompt is the rest of the text as it is written. Dashes
+/// below the prompt's first line are part of the prompt.
 fn split(assembled: &Assembled) -> Result<Parts<'_>, AgentFileError> {
     let text = assembled.text.as_str();
     let mut start = 0;
@@ -116,117 +163,76 @@ fn split(assembled: &Assembled) -> Result<Parts<'_>, AgentFileError> {
     })
 }
 
-fn take(
-    pair: &YamlPair,
-    place: LineOrigin<'_>,
-    (policy, secrets): (IncludePolicy, &SecretFiles),
+/// The keys that are the file's own.
+fn own_keys(
+    front_matter: &Value,
+    policy: IncludePolicy,
+    secrets: &SecretFiles,
     agent: &mut AgentFile,
-) -> Result<(), AgentFileError> {
-    let key = pair.key.as_str();
+    faults: &mut Vec<FieldFault>,
+) {
+    let Some(mut fields) = FrontFields::of(front_matter, "", faults) else {
+        return;
+    };
     let mut beside = Beside {
         dir: &agent.dir,
         policy,
         secrets,
         contents: &mut agent.contents,
     };
-    match key {
-        "description" => agent.description = text(pair, place)?,
-        "usage" => agent.usage = text(pair, place)?,
-        "toolName" => agent.tool_name = tool_name(pair, place)?,
-        "input" => agent.input = schema::input(pair, place, &mut beside)?,
-        "output" => agent.output = schema::output(pair, place, &mut beside)?,
-        "projectInstructions" => agent.project_instructions = flag(pair, place)?,
-        _ if options::find(key).is_some_and(|row| row.front_matter) => {
-            let (file, line) = place(pair.line);
-            let given = Given {
-                value: pair.value.to_json(),
-                place: format!("{}, line {line}", file.display()),
-            };
-            agent.options.insert(key.to_owned(), given);
-        }
-        _ => return Err(stranger(pair, place)),
-    }
-    Ok(())
+    agent.description = fields.any_text("description").map(str::to_owned);
+    agent.usage = fields.any_text("usage").map(str::to_owned);
+    agent.tool_name = fields.parsed("toolName", tool_name);
+    agent.input = schema::input(&mut fields, &mut beside);
+    agent.output = schema::output(&mut fields, &mut beside);
+    agent.project_instructions = fields.flag("projectInstructions").unwrap_or(false);
 }
 
-/// The error for a key that does not belong into an agent file.
-fn stranger(pair: &YamlPair, place: LineOrigin<'_>) -> AgentFileError {
-    let (file, line) = place(pair.line);
-    let key = pair.key.clone();
-    let foreign = RUNTIME_KEYS.iter().find(|(name, _)| *name == key);
-    if let Some((_, hint)) = foreign {
-        let hint = (*hint).to_owned();
-        return AgentFileError::RuntimeKey {
-            file,
-            line,
-            key,
-            hint,
+/// The keys that are not: options, and what does not belong here.
+fn options(
+    tree: &Yaml,
+    place: LineOrigin<'_>,
+    agent: &mut AgentFile,
+    faults: &mut Vec<FieldFault>,
+) {
+    let others = pairs(tree).iter();
+    for pair in others.filter(|pair| !OWN_KEYS.contains(&pair.key.as_str())) {
+        if options::find(&pair.key).is_none_or(|row| !row.front_matter) {
+            faults.push(FieldFault::of(&pair.key, stranger(&pair.key)));
+            continue;
+        }
+        let (file, line) = place(pair.line);
+        let given = Given {
+            value: pair.value.to_json(),
+            place: format!("{}, line {line}", file.display()),
         };
+        agent.options.insert(pair.key.clone(), given);
     }
-    if let Some(row) = options::find(&key) {
-        let hint = match row.flag {
-            Some(flag) => format!("give it to the run, as {flag}"),
-            None => format!("give it to the run, as --override {key}=VALUE"),
-        };
-        return AgentFileError::RuntimeKey {
-            file,
-            line,
-            key,
-            hint,
-        };
+}
+
+/// What is wrong with a key that does not belong into an agent file.
+fn stranger(key: &str) -> FieldFaultKind {
+    let elsewhere = |hint| FieldFaultKind::Elsewhere { hint };
+    if let Some((_, hint)) = RUNTIME_KEYS.iter().find(|(name, _)| *name == key) {
+        return elsewhere((*hint).to_owned());
+    }
+    if let Some(row) = options::find(key) {
+        let otherwise = format!("--override {key}=VALUE");
+        let instead = row.flag.unwrap_or(&otherwise);
+        return elsewhere(format!("give it to the run, as {instead}"));
     }
     let options = TABLE.iter().filter(|row| row.front_matter);
     let known = options.map(|row| row.key).chain(OWN_KEYS);
-    AgentFileError::UnknownKey {
-        file,
-        line,
-        nearest: nearest(&key, known).map(str::to_owned),
-        key,
-    }
+    Mistake::unknown_field(key, known).into()
 }
 
-pub(super) fn wrong_type(pair: &YamlPair, place: LineOrigin<'_>, expected: &str) -> AgentFileError {
-    let (file, line) = place(pair.line);
-    AgentFileError::WrongType {
-        file,
-        line,
-        key: pair.key.clone(),
-        expected: expected.into(),
-        found: found(&pair.value.to_json()),
-    }
-}
-
-pub(super) fn text(
-    pair: &YamlPair,
-    place: LineOrigin<'_>,
-) -> Result<Option<String>, AgentFileError> {
-    match &pair.value.kind {
-        YamlKind::Scalar(Value::String(text)) => Ok(Some(text.clone())),
-        YamlKind::Scalar(Value::Null) => Ok(None),
-        _ => Err(wrong_type(pair, place, "a text")),
-    }
-}
-
-fn flag(pair: &YamlPair, place: LineOrigin<'_>) -> Result<bool, AgentFileError> {
-    match &pair.value.kind {
-        YamlKind::Scalar(Value::Bool(flag)) => Ok(*flag),
-        YamlKind::Scalar(Value::Null) => Ok(false),
-        _ => Err(wrong_type(pair, place, "true or false")),
-    }
-}
-
-fn tool_name(pair: &YamlPair, place: LineOrigin<'_>) -> Result<Option<String>, AgentFileError> {
-    let name = text(pair, place)?;
-    let fits = |name: &String| {
-        (1..=64).contains(&name.len())
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
-    };
-    match name {
-        Some(name) if !fits(&name) => {
-            Err(wrong_type(pair, place, "1 to 64 letters, digits, - or _"))
-        }
-        name => Ok(name),
+/// The bounds are those of a tool's name, because it becomes part of one.
+fn tool_name(value: &Value) -> Result<String, Mistake> {
+    let wrong = |expected: &'static str| Mistake::wrong_type(expected, value);
+    let name = value.as_str().ok_or_else(|| wrong("a text"))?;
+    let is_usable = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    match (1..=64).contains(&name.len()) && name.bytes().all(is_usable) {
+        true => Ok(name.to_owned()),
+        false => Err(wrong("1 to 64 letters, digits, - or _")),
     }
 }

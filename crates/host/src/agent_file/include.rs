@@ -1,4 +1,12 @@
 //! Includes: one text out of many files, in which every line still knows where it was written.
+//!
+//! What is included is sent to a provider, so files that hold secrets are refused by name and by what
+//! they are, and by default nothing outside the directory of the agent file is read. A file is opened
+//! first and looked at afterwards: nobody can put another one in its place between the two.
+//!
+//! Depth, number and size are bounded, so that a few small files that include each other many times
+//! cannot fill the memory. An include that is refused is left out and told; only bounds that concern
+//! the whole text end the reading.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +18,9 @@ use crate::trust::Contents;
 
 /// How many files may lie between an agent file and the deepest text in it.
 pub const INCLUDE_DEPTH_MAX: usize = 8;
+/// Over the whole tree, so that a wide one is bounded as a deep one is.
 const INCLUDES_MAX: usize = 1000;
+/// Of the assembled text, however it is made up.
 const TEXT_BYTES_MAX: usize = 4 * FILE_BYTES_MAX as usize;
 
 /// Which files an agent file may include.
@@ -19,6 +29,7 @@ pub enum IncludePolicy {
     /// Those in the directory of the agent file and below.
     #[default]
     InsideTree,
+    /// A person allowed every file that can be read; secrets are refused all the same.
     Anywhere,
 }
 
@@ -33,6 +44,7 @@ pub(crate) struct Assembled {
     pub(crate) contents: Contents,
 }
 
+/// `file` is an index into the files, so that a line costs two numbers and no path.
 #[derive(Clone, Copy, Debug)]
 struct SourceLine {
     file: usize,
@@ -87,6 +99,7 @@ pub(crate) fn assemble(
     }
 }
 
+/// The state of one assembly.
 struct Assembler {
     policy: IncludePolicy,
     secrets: SecretFiles,
@@ -100,6 +113,7 @@ struct Assembler {
     refused: Vec<AgentFileError>,
 }
 
+/// The name is for messages; the real path is what shows a circle.
 struct Link {
     named: PathBuf,
     real: PathBuf,
@@ -113,6 +127,7 @@ struct Include<'t> {
 }
 
 impl Assembler {
+    /// Text and includes in turn. `dir` is what the paths in this text are relative to.
     fn add(&mut self, text: &str, file: usize, dir: &Path) -> Result<(), AgentFileError> {
         let mut rest = text;
         let mut line = 1;
@@ -143,6 +158,8 @@ impl Assembler {
         Ok(line + newlines)
     }
 
+    /// In the agent file itself a path is joined to the directory without links, so that a link on the
+    /// way to that directory does not look like a way out of the tree.
     fn include(
         &mut self,
         path: &str,
@@ -200,6 +217,8 @@ impl Assembler {
         Ok(opened)
     }
 
+    /// The file of the include becomes part of the contents before its own includes are read, so that
+    /// all of them are part of what is trusted.
     fn enter(
         &mut self,
         named: PathBuf,

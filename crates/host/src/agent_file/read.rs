@@ -1,4 +1,7 @@
 //! Reading a text file that somebody named: bounded, regular, UTF-8.
+//!
+//! A mark of the byte order is taken off. A pipe makes nobody wait, and of a file that grows no more is
+//! read than may be.
 
 use std::io;
 use std::path::Path;
@@ -9,6 +12,7 @@ use crate::beneath;
 /// More than a prompt, less than a mistake.
 pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
+/// The kind is asked a second time once the file is open; the first look is only for the message.
 pub(crate) fn read_text(file: &Path) -> Result<String, AgentFileError> {
     // Asked before it is opened, for a word of its own.
     if std::fs::metadata(file).is_ok_and(|kind| !kind.is_file()) {

@@ -1,45 +1,58 @@
 //! What an agent takes and what it gives: a format, and a JSON Schema where there is one.
+//!
+//! A schema is checked when the agent file is read, so that a mistake in it is found before a run. One
+//! beside the file is held to the rules of includes, because it is sent to a provider, and becomes part
+//! of what is trusted.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use bonded_kernel::nearest;
+use bonded_kernel::Mistake;
 use serde_json::{Value, json};
 
-use super::AgentFileError;
 use super::IncludePolicy;
-use super::front_matter::{text, wrong_type};
+use super::fault::{FieldFaultKind, FrontFields};
 use super::read::{FILE_BYTES_MAX, text_of};
 use crate::beneath::{self, SecretFiles};
 use crate::trust::Contents;
-use crate::yaml::{self, YamlKind, YamlPair};
+use crate::yaml;
 
+/// What the goal of an agent must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputFormat {
+    /// Anything.
     Text,
+    /// JSON, which must fit the schema where there is one.
     Json,
 }
 
+/// What the report of an agent is demanded to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
+    /// JSON; it counts more than any option.
     Json,
+    /// Markdown, unless an option says otherwise.
     Markdown,
+    /// Plain text, unless an option says otherwise.
     Text,
 }
 
+/// What an agent takes, as its file says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputSpec {
+    /// JSON where there is a schema and nothing else is said.
     pub format: InputFormat,
+    /// A checked JSON Schema, which is an object.
     pub schema: Option<Value>,
 }
 
+/// What an agent gives, as its file says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputSpec {
+    /// JSON where there is a schema, else Markdown, unless it is said.
     pub format: OutputFormat,
+    /// A checked JSON Schema, which is an object.
     pub schema: Option<Value>,
 }
-
-/// Which file a line of the assembled text comes from, and its number there.
-pub(super) type LineOrigin<'p> = &'p dyn Fn(usize) -> (PathBuf, usize);
 
 const SPEC_KEYS: [&str; 3] = ["format", "schema", "schemaRef"];
 
@@ -64,116 +77,71 @@ pub fn default_input_schema() -> Value {
 }
 
 pub(super) fn input(
-    pair: &YamlPair,
-    place: LineOrigin<'_>,
+    fields: &mut FrontFields<'_, '_>,
     beside: &mut Beside<'_>,
-) -> Result<Option<InputSpec>, AgentFileError> {
+) -> Option<InputSpec> {
     let words = [("text", InputFormat::Text), ("json", InputFormat::Json)];
-    let spec = spec(pair, place, beside, &words, "text or json")?;
-    Ok(spec.map(|(format, schema)| InputSpec {
+    let (format, schema) = spec(fields, "input", &words, beside)?;
+    Some(InputSpec {
         // A schema describes JSON, so it says the format by itself.
         format: format.unwrap_or(match schema {
             Some(_) => InputFormat::Json,
             None => InputFormat::Text,
         }),
         schema,
-    }))
+    })
 }
 
 pub(super) fn output(
-    pair: &YamlPair,
-    place: LineOrigin<'_>,
+    fields: &mut FrontFields<'_, '_>,
     beside: &mut Beside<'_>,
-) -> Result<Option<OutputSpec>, AgentFileError> {
+) -> Option<OutputSpec> {
     let words = [
         ("json", OutputFormat::Json),
         ("markdown", OutputFormat::Markdown),
         ("text", OutputFormat::Text),
     ];
-    let spec = spec(pair, place, beside, &words, "json, markdown or text")?;
-    Ok(spec.map(|(format, schema)| OutputSpec {
+    let (format, schema) = spec(fields, "output", &words, beside)?;
+    Some(OutputSpec {
         format: format.unwrap_or(match schema {
             Some(_) => OutputFormat::Json,
             None => OutputFormat::Markdown,
         }),
         schema,
-    }))
+    })
 }
 
-type Spec<F> = Option<(Option<F>, Option<Value>)>;
+/// The format and the schema, each if it is said.
+type Spec<F> = (Option<F>, Option<Value>);
 
+/// The two keys differ only in the words that their format may be. A schema that is given twice is
+/// refused: nobody could say which one holds.
 fn spec<F: Copy>(
-    pair: &YamlPair,
-    place: LineOrigin<'_>,
+    fields: &mut FrontFields<'_, '_>,
+    key: &str,
+    words: &[(&'static str, F)],
     beside: &mut Beside<'_>,
-    words: &[(&str, F)],
-    expected: &str,
-) -> Result<Spec<F>, AgentFileError> {
-    let pairs = match &pair.value.kind {
-        YamlKind::Map(pairs) => pairs,
-        YamlKind::Scalar(Value::Null) => return Ok(None),
-        _ => return Err(wrong_type(pair, place, "format, and schema or schemaRef")),
-    };
-    let mut format = None;
-    let mut schema = None;
-    for pair in pairs {
-        let given = match pair.key.as_str() {
-            "format" => {
-                format = self::format(pair, place, words, expected)?;
-                continue;
-            }
-            "schema" => inline(pair, place)?,
-            "schemaRef" => referenced(pair, place, beside)?,
-            _ => return Err(unknown(pair, place)),
-        };
-        if schema.is_some() {
-            return Err(wrong_type(
-                pair,
-                place,
-                "left out: there is a schema already",
-            ));
-        }
-        schema = given;
-    }
-    Ok(Some((format, schema)))
-}
-
-fn unknown(pair: &YamlPair, place: LineOrigin<'_>) -> AgentFileError {
-    let (file, line) = place(pair.line);
-    AgentFileError::UnknownKey {
-        file,
-        line,
-        key: pair.key.clone(),
-        nearest: nearest(&pair.key, SPEC_KEYS).map(str::to_owned),
-    }
-}
-
-fn format<F: Copy>(
-    pair: &YamlPair,
-    place: LineOrigin<'_>,
-    words: &[(&str, F)],
-    expected: &str,
-) -> Result<Option<F>, AgentFileError> {
-    let Some(given) = text(pair, place)? else {
-        return Ok(None);
-    };
-    match words.iter().find(|(word, _)| *word == given) {
-        Some((_, format)) => Ok(Some(*format)),
-        None => Err(wrong_type(pair, place, expected)),
-    }
+) -> Option<Spec<F>> {
+    let mut fields = fields.object_of(key, "format, and schema or schemaRef")?;
+    fields.refuse_unknown(&SPEC_KEYS);
+    let format = fields.word("format", words);
+    let own = fields.parsed("schema", inline);
+    let is_twice = fields.given("schema").is_some();
+    let beside = fields.parsed("schemaRef", |path| match is_twice {
+        true => Err(Mistake::wrong_type("left out: there is a schema already", path).into()),
+        false => referenced(path, beside),
+    });
+    Some((format, own.or(beside)))
 }
 
 /// A schema in the file itself: as an object, or as JSON or YAML in a text.
-fn inline(pair: &YamlPair, place: LineOrigin<'_>) -> Result<Option<Value>, AgentFileError> {
-    let schema = match &pair.value.kind {
-        YamlKind::Scalar(Value::Null) => return Ok(None),
-        YamlKind::Scalar(Value::String(text)) => parse_text(text),
-        _ => Ok(pair.value.to_json()),
+fn inline(written: &Value) -> Result<Value, FieldFaultKind> {
+    let schema = match written.as_str() {
+        Some(text) => parse_text(text),
+        None => Ok(written.clone()),
     };
     let checked = schema.and_then(check);
-    checked
-        .map(Some)
-        .map_err(|why| bad_schema(pair, place, why))
+    checked.map_err(|why| FieldFaultKind::Schema { why })
 }
 
 /// Where the schemas of an agent file may lie.
@@ -214,20 +182,15 @@ impl Beside<'_> {
 }
 
 /// A schema in a file beside the agent file.
-fn referenced(
-    pair: &YamlPair,
-    place: LineOrigin<'_>,
-    beside: &mut Beside<'_>,
-) -> Result<Option<Value>, AgentFileError> {
-    let Some(path) = text(pair, place)? else {
-        return Ok(None);
+fn referenced(path: &Value, beside: &mut Beside<'_>) -> Result<Value, FieldFaultKind> {
+    let Some(path) = path.as_str() else {
+        return Err(Mistake::wrong_type("a text", path).into());
     };
-    let schema = beside.read(&path).and_then(|text| {
-        parse_text(&text)
-            .and_then(check)
-            .map_err(|why| format!("{}: {why}", beside.dir.join(&path).display()))
+    let schema = beside.read(path).and_then(|text| {
+        let checked = parse_text(&text).and_then(check);
+        checked.map_err(|why| format!("{}: {why}", beside.dir.join(path).display()))
     });
-    schema.map(Some).map_err(|why| bad_schema(pair, place, why))
+    schema.map_err(|why| FieldFaultKind::Schema { why })
 }
 
 /// Nearly all JSON is YAML as well, but its own parser is the clearer about errors in it.
@@ -244,22 +207,11 @@ fn parse_text(text: &str) -> Result<Value, String> {
     }
 }
 
+/// Only an object: `true` and `false` are schemas too, and would check nothing or refuse everything.
 fn check(schema: Value) -> Result<Value, String> {
     if !schema.is_object() {
         return Err("it must be an object".into());
     }
-    bonded_kernel::check_schema_size(&schema)?;
-    jsonschema::meta::validate(&schema).map_err(|error| error.to_string())?;
-    bonded_kernel::Schema::new(&schema)?;
+    bonded_kernel::Schema::checked(&schema)?;
     Ok(schema)
-}
-
-fn bad_schema(pair: &YamlPair, place: LineOrigin<'_>, why: String) -> AgentFileError {
-    let (file, line) = place(pair.line);
-    AgentFileError::BadSchema {
-        file,
-        line,
-        key: pair.key.clone(),
-        why,
-    }
 }

@@ -1,4 +1,8 @@
 //! Variables in a prompt: `${NAME}` and `{{NAME}}`.
+//!
+//! Only names of capital letters and `_` that have a value are replaced; everything else in braces is
+//! text, so that a prompt may show code. A value is never looked into, so that no value can pull in
+//! another one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,10 @@
 //! What a configuration says of what a model accepts: it counts more than what is known of the model.
+//!
+//! It is for models and servers that nobody here knows, or that changed. A provider's entry holds for
+//! all of its models, and a model's own entry counts more, field by field.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use bonded_kernel::{
     Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
@@ -36,6 +42,7 @@ pub struct AcceptsConfig {
     service_tier: Option<bool>,
 }
 
+/// Words of the configuration and what they mean; so with the tables below.
 const PENALTIES: [(&str, PenaltyField); 3] = [
     ("repetition_penalty", PenaltyField::RepetitionPenalty),
     ("repeat_penalty", PenaltyField::RepeatPenalty),
@@ -79,6 +86,7 @@ const CALL_IDS: [(&str, CallIds); 3] = [
 ];
 
 impl AcceptsConfig {
+    /// A word that is none of the table's is a problem and says nothing.
     pub(super) fn read(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Self {
         Self {
             like: entry.text("like"),
@@ -167,8 +175,16 @@ impl AcceptsConfig {
             // What is known of efforts belongs to the form that is known.
             match form {
                 ThinkingForm::None => accepts.efforts.clear(),
-                _ if accepts.efforts.is_empty() => accepts.efforts = Accepts::default().efforts,
-                _ => {}
+                ThinkingForm::Effort
+                | ThinkingForm::Adaptive
+                | ThinkingForm::Budget
+                | ThinkingForm::Level
+                | ThinkingForm::Routed
+                | ThinkingForm::Switch => {
+                    if accepts.efforts.is_empty() {
+                        accepts.efforts = Accepts::default().efforts;
+                    }
+                }
             }
         }
         set(&mut accepts.efforts, &self.efforts);
@@ -192,6 +208,7 @@ impl AcceptsConfig {
     }
 }
 
+/// One unknown word makes the whole list unusable: half a list would send an effort that was not meant.
 fn efforts(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Option<Vec<Effort>> {
     entry.value("efforts")?;
     let words = entry.texts("efforts");
@@ -199,7 +216,7 @@ fn efforts(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Option<V
     let efforts: Option<Vec<Effort>> = words.iter().map(of).collect();
     if efforts.is_none() {
         let names = Effort::ALL.map(Effort::as_str).join(", ");
-        problems.push(entry.wrong("efforts", &format!("a list of {names}")));
+        problems.push(entry.wrong("efforts", format!("a list of {names}")));
     }
     efforts
 }

@@ -1,4 +1,9 @@
 //! What may be started, reached, written and spent, as a type with an order.
+//!
+//! It answers one question: whether one setting allows no more than another. It exists to hold the
+//! merging of layers to its promise, that a file which is only found never widens what the person's own
+//! files allow. It is a partial order: of two settings each may allow something that the other does
+//! not.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +41,8 @@ struct ServerCapabilities {
 }
 
 impl Capabilities {
+    /// Reads every entry, so that it fails where one cannot be read. Servers that are switched off
+    /// count for nothing.
     pub fn of(config: &Config, options: &Options) -> Result<Self, Problems> {
         let mut servers = BTreeMap::new();
         for name in config.mcp_server_names() {
@@ -89,6 +96,9 @@ impl Capabilities {
     }
 
     /// Compared on the names that either speaks of, and on one that none does.
+    ///
+    /// Patterns are compared on names that they match, which is exact for the names that matter and
+    /// needs no theory of patterns.
     fn policy_is_within(&self, bound: &Self) -> bool {
         let mut names: BTreeSet<String> = ["read", "write", "run", "s__tool"]
             .map(str::to_owned)
@@ -145,6 +155,8 @@ impl ServerCapabilities {
             && names.all(|name| self.offers(name) <= bound.offers(name))
     }
 
+    /// As the client of the server reads the two lists: denied counts more, and an empty list allows
+    /// all.
     fn offers(&self, name: &str) -> bool {
         let is = |it: &String| it == "*" || it == "any" || it.eq_ignore_ascii_case(name);
         let allowed = self.allowed.is_empty() || self.allowed.iter().any(is);
@@ -152,6 +164,7 @@ impl ServerCapabilities {
     }
 }
 
+/// What protects must not become less, and what frees must not become more.
 fn sandbox_is_within(own: &SandboxConfig, bound: &SandboxConfig) -> bool {
     let (limits, most) = (&own.limits, &bound.limits);
     own.level <= bound.level

@@ -1,4 +1,7 @@
 //! What is wrong or odd with the whole configuration, beyond what one run uses of it.
+//!
+//! A run is stopped only by what it uses; this is for whoever asks whether the whole is right. Mistakes
+//! are collected through all stages, each told once.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +17,9 @@ const BOUND: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
 /// What is wrong with a configuration, and what is only odd.
 #[derive(Debug)]
 pub struct CheckReport {
+    /// What would stop a run that uses it.
     pub problems: Vec<ConfigError>,
+    /// What is odd and does no harm.
     pub warnings: Vec<Warning>,
 }
 
@@ -78,6 +83,8 @@ impl Config {
         priced
     }
 
+    /// Each option by itself, so that one mistake does not hide another and each is told with its own
+    /// key.
     fn check_defaults(&self) -> Vec<ConfigError> {
         let given = match self.defaults() {
             Ok(given) => given,
@@ -105,6 +112,9 @@ impl Config {
     }
 
     /// What must hold before anything starts: names that fit, and queues that exist.
+    ///
+    /// Before anything starts, whoever is used: a tool that is bound to a queue which does not exist
+    /// could not be opened.
     pub(super) fn check_bindings(&self) -> Vec<ConfigError> {
         let mut problems = Vec::new();
         for section in BOUND {
@@ -144,6 +154,7 @@ impl Config {
             .collect()
     }
 
+    /// A provider without a type whose name is that of a kind.
     fn notice_guess(&self, name: &str) -> Option<Warning> {
         let path = KeyPath::dotted("providers").child(name);
         let has_type = self.tree.at(&path.child("type")).is_some();
@@ -195,6 +206,7 @@ fn each_once(all: Vec<ConfigError>) -> Vec<ConfigError> {
     all.into_iter().filter(is_new).collect()
 }
 
+/// A server's name becomes part of its tools' names.
 fn is_server_name(name: &str) -> bool {
     !name.is_empty()
         && name

@@ -2,15 +2,19 @@
 //!
 //! The types of the fields were checked when the layers were read, so a reader that finds another type
 //! finds nothing.
+//!
+//! An entry also knows the file of each field, so that a message names the one that a person must mend.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use bonded_kernel::{Mistake, found};
 use serde_json::{Map, Value};
 
 use super::{Config, ConfigError, KeyPath, Secret};
-use crate::config::value_text::found;
 
+/// The fields are copies with variables put in; the path is for messages.
 pub(super) struct ConfigEntry<'c> {
     config: &'c Config,
     pub(super) path: KeyPath,
@@ -40,6 +44,7 @@ impl Config {
 }
 
 impl<'c> ConfigEntry<'c> {
+    /// Null counts as a value here: it may take back what lies below.
     pub(super) fn value(&self, field: &str) -> Option<&Value> {
         self.fields.get(field)
     }
@@ -77,6 +82,7 @@ impl<'c> ConfigEntry<'c> {
         }
     }
 
+    /// Values that are no texts are passed over; their types were told of when the layer was read.
     pub(super) fn secrets(&self, field: &str) -> BTreeMap<String, Secret> {
         let object = self.value(field).and_then(Value::as_object);
         object
@@ -110,21 +116,33 @@ impl<'c> ConfigEntry<'c> {
         let text = self.text(field)?;
         let known = words.iter().find(|(word, _)| *word == text);
         if known.is_none() {
-            let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            problems.push(self.wrong(field, &format!("one of {}", names.join(", "))));
+            let words = words.iter().map(|(word, _)| *word);
+            problems.push(self.mistaken(field, Mistake::unknown_word(&text, words)));
         }
         known.map(|(_, meaning)| *meaning)
     }
 
-    pub(super) fn wrong(&self, field: &str, expected: &str) -> ConfigError {
+    /// A value of another kind than the expected one.
+    pub(super) fn wrong(&self, field: &str, expected: impl Into<Cow<'static, str>>) -> ConfigError {
+        self.mistaken(
+            field,
+            Mistake::WrongType {
+                expected: expected.into(),
+                found: self.value(field).map_or("nothing".into(), found),
+            },
+        )
+    }
+
+    /// The file is that of the field, where one says it.
+    fn mistaken(&self, field: &str, mistake: Mistake) -> ConfigError {
         ConfigError::WrongValue {
             file: self.file(field),
             key_path: self.path.child(field),
-            expected: expected.into(),
-            found: self.value(field).map_or("nothing".into(), found),
+            mistake: Box::new(mistake),
         }
     }
 
+    /// For what is wrong with the entry as a whole.
     pub(super) fn unusable(&self, message: impl Into<String>) -> ConfigError {
         ConfigError::Unusable {
             file: self.file(""),

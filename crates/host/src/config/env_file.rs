@@ -1,4 +1,6 @@
 //! Env files: `KEY=value` lines, `export` before them or not, quotes around values or not, `#` comments.
+//!
+//! No value is expanded and no command is run: it is data, whatever a shell would make of it.
 
 /// The variables of a text, or the line (from 1) that is none.
 pub fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
@@ -13,6 +15,7 @@ pub fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
         .collect()
 }
 
+/// A name is letters, digits and `_`, and does not begin with a digit.
 fn variable(line: &str) -> Option<(String, String)> {
     let exported = line
         .strip_prefix("export")

@@ -1,4 +1,7 @@
 //! Values that must not be shown by accident.
+//!
+//! Printing is the danger: values get into messages, logs and debug output without anybody meaning it.
+//! So the types here show names or stars, and a value must be asked for.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +14,7 @@ use crate::secrets::Secrets;
 pub struct Secret(String);
 
 impl Secret {
+    /// Any text; whether it is hard to guess is judged elsewhere.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
@@ -30,11 +34,13 @@ impl fmt::Debug for Secret {
 /// Variables by name: those of the process, or those of a layer's env file.
 #[derive(Clone, Default)]
 pub struct Environment {
+    /// Names and values as they were given.
     variables: BTreeMap<String, String>,
     secrets: Arc<Secrets>,
 }
 
 impl Environment {
+    /// A variable that is set to nothing is there, as an empty text.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)
     }

@@ -1,23 +1,34 @@
 //! What can be wrong with the configuration: in which file, at which key, and what would be right.
+//!
+//! A message never shows a value that may be a secret; a file, a key and what is expected are enough to
+//! mend it.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use bonded_kernel::did_you_mean;
+use bonded_kernel::{Mistake, did_you_mean};
 
 use super::KeyPath;
 use crate::trust::Untrusted;
 
+/// One mistake in the configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
+    /// A file that must be there: a person named it, or a run was begun with it.
     #[error("the configuration file {} does not exist", file.display())]
     Missing { file: PathBuf },
+    /// The system does not let it be read, or it is a link where none may be.
     #[error("{} cannot be read: {source}", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
+    /// More than `bytes_max`, and not read.
     #[error("{} is larger than {bytes_max} bytes; this is no configuration", file.display())]
     TooLarge { file: PathBuf, bytes_max: u64 },
+    /// Line and column are counted from 1.
     #[error("{}, line {line}, column {column}: this is not JSON: {why}", file.display())]
     BadJson {
         file: PathBuf,
@@ -25,15 +36,17 @@ pub enum ConfigError {
         column: usize,
         why: String,
     },
+    /// A line of the env file beside a layer; the line is not shown, because it may hold a secret.
     #[error("{}, line {line}: this is not KEY=VALUE", file.display())]
     BadEnvFile { file: PathBuf, line: usize },
-    #[error("{}: {key_path} must be {expected}, not {found}", file.display())]
+    /// A value of another type, or not one of the words that it may be.
+    #[error("{}: {key_path} {mistake}", file.display())]
     WrongValue {
         file: PathBuf,
         key_path: KeyPath,
-        expected: String,
-        found: String,
+        mistake: Box<Mistake>,
     },
+    /// Found only when the entry is used: others may name keys that are not set here.
     #[error(
         "{}: {key_path} needs the variable {variable}, \
          which is neither in the env file beside it nor in the environment",
@@ -44,12 +57,14 @@ pub enum ConfigError {
         key_path: KeyPath,
         variable: String,
     },
+    /// The values fit by themselves and make no sense together.
     #[error("{}: {key_path}: {message}", file.display())]
     Unusable {
         file: PathBuf,
         key_path: KeyPath,
         message: String,
     },
+    /// A secret of one author would go to an address of another. See `keeper`.
     #[error(
         "{}: {key_path} would send {secret} of {} to an address that is not written there; write both in one file",
         file.display(), held_in.display()
@@ -60,8 +75,10 @@ pub enum ConfigError {
         secret: KeyPath,
         held_in: PathBuf,
     },
+    /// A file that was found wants more than to tighten, and nobody trusts it.
     #[error(transparent)]
     Untrusted(Box<Untrusted>),
+    /// A tool is bound to a queue that does not exist; `known` names those that do.
     #[error(
         "{}: {key_path} names the queue {queue:?}, which is not configured; known are {known}",
         file.display()
@@ -72,6 +89,26 @@ pub enum ConfigError {
         queue: String,
         known: String,
     },
+}
+
+impl ConfigError {
+    /// The file that nobody trusts, where that is the problem.
+    pub fn untrusted(&self) -> Option<&Untrusted> {
+        if let Self::Untrusted(untrusted) = self {
+            Some(untrusted)
+        } else {
+            None
+        }
+    }
+
+    /// The place of a value that is not what it must be.
+    pub(super) fn misshapen(&self) -> Option<&KeyPath> {
+        if let Self::WrongValue { key_path, .. } = self {
+            Some(key_path)
+        } else {
+            None
+        }
+    }
 }
 
 /// Everything that is wrong, never nothing.
@@ -95,9 +132,10 @@ impl Problems {
     /// Whether one of them is that nobody trusts a file.
     pub(crate) fn are_untrusted(&self) -> bool {
         let mut all = self.0.iter();
-        all.any(|problem| matches!(problem, ConfigError::Untrusted(_)))
+        all.any(|problem| problem.untrusted().is_some())
     }
 
+    /// In the order in which they were found.
     pub fn all(&self) -> &[ConfigError] {
         &self.0
     }
@@ -124,8 +162,11 @@ impl std::error::Error for Problems {}
 /// Something odd that does no harm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
+    /// The file that it is about.
     pub file: PathBuf,
+    /// Where in the file; the root where it is about all of it.
     pub key_path: KeyPath,
+    /// What is odd about it, without a secret.
     pub message: String,
     /// The known key that was probably meant.
     pub nearest: Option<String>,

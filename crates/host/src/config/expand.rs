@@ -1,4 +1,7 @@
 //! `${VARIABLE}` in the strings of a layer.
+//!
+//! Variables are put in once: what a variable holds is not looked into, so that nobody's value pulls in
+//! another variable. `${parameters.NAME}` is left for the call of a request.
 
 use serde_json::Value;
 
@@ -25,6 +28,8 @@ impl Expanded {
 }
 
 /// What a child process or a server is given as it is written.
+///
+/// `env` and `headers` of an MCP server: what holds secrets there has keys of its own.
 pub(super) fn is_left_alone(path: &KeyPath) -> bool {
     match path.keys() {
         [section, _, field, ..] => {

@@ -1,4 +1,7 @@
 //! The configuration as it came out, with the file that each value came from, and no secrets.
+//!
+//! It is masked as it is written and not as it came out, by the name of its key and by what it looks
+//! like. Rather too much is hidden than too little.
 
 use std::path::PathBuf;
 
@@ -12,9 +15,11 @@ const MASK: &str = "***";
 /// A value and where it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
+    /// The way to the value.
     pub key_path: KeyPath,
     /// `***` where it is or may be a secret.
     pub value: Value,
+    /// The highest file that says it.
     pub file: PathBuf,
     /// The variables in it.
     pub variables: Vec<String>,
@@ -29,6 +34,7 @@ impl Config {
         all
     }
 
+    /// Variables are looked up only to tell their names.
     fn explain_node(&self, node: &ConfigNode, path: &KeyPath, all: &mut Vec<Explained>) {
         match node {
             ConfigNode::Object { children, .. } => {
@@ -76,6 +82,8 @@ pub(super) fn is_secret(path: &KeyPath, value: &Value) -> bool {
 }
 
 /// Whether a key says that its value is a secret. Numbers of tokens are none.
+///
+/// By words in the name; `maxTokens` has a number and is none.
 fn looks_secret(key: &str, value: &Value) -> bool {
     const WORDS: [&str; 8] = [
         "key",
@@ -92,6 +100,7 @@ fn looks_secret(key: &str, value: &Value) -> bool {
     names_token || WORDS.iter().any(|word| key.contains(word))
 }
 
+/// Inside of lists and objects the keys say what is secret there as well.
 fn mask_inside(value: &Value) -> Value {
     match value {
         Value::String(text) if holds_variable(text) || is_private_url(text) => MASK.into(),

@@ -1,6 +1,9 @@
 //! The keeper of secrets: a secret goes only to an address of whoever holds it, to one that the person answers for, or
 //! to where everybody knows its provider to be. One rule for providers, MCP servers, requests, logins, and the providers
 //! of a workspace's rules.
+//!
+//! Without it a file in a project could name a provider of the person's own configuration with another
+//! address, and be sent the key.
 
 use super::tree::ConfigNode;
 use super::{Config, ConfigError, KeyPath};
@@ -24,6 +27,7 @@ impl Whose {
 }
 
 impl Config {
+    /// Everything that the person answers for is one; each found file is another one for itself.
     fn whose(&self, node: &ConfigNode) -> Whose {
         match self.layers[node.layer()].origin.is_persons() {
             true => Whose::Persons,
@@ -72,6 +76,7 @@ impl Config {
     }
 }
 
+/// An object is what is said in it: each leaf may come from another file.
 fn leaves<'n>(node: &'n ConfigNode, path: &KeyPath, found: &mut Vec<(KeyPath, &'n ConfigNode)>) {
     match node {
         ConfigNode::Leaf { .. } => found.push((path.clone(), node)),

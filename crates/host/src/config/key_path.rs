@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+/// The keys from the root down; it is sorted and compared key by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyPath(Vec<String>);
 
@@ -21,6 +22,7 @@ impl KeyPath {
         Self(keys)
     }
 
+    /// From the root down; empty for the whole file.
     pub fn keys(&self) -> &[String] {
         &self.0
     }

@@ -1,4 +1,8 @@
 //! The keys that a configuration file may have.
+//!
+//! One table for all: the check of types, the guess at what was meant by a slip, and the word about
+//! keys that have no effect here all read it. A key that is not in it is told as unknown and does
+//! nothing.
 
 use super::KeyPath;
 use super::shape::ValueShape::{
@@ -6,8 +10,10 @@ use super::shape::ValueShape::{
     TextList, TextOrList, Unsupported,
 };
 
+/// Keys that files of other programs have: they are told of, and are no mistake.
 const NO_EFFECT: ValueShape = Unsupported("this has no effect here");
 
+/// The whole file.
 pub(super) const ROOT: ValueShape = Object(&[
     ("providers", Map(&PROVIDER)),
     ("mcpServers", Map(&MCP_SERVER)),
@@ -228,6 +234,7 @@ const fn alias(
 const OF_PROVIDER: &[&str] = &["providers", "*", "overrides"];
 const OF_MODEL: &[&str] = &["providers", "*", "models", "*", "overrides"];
 
+/// They are renamed before anything else is looked at.
 pub(super) const ALIASES: &[Alias] = &[
     alias(OF_PROVIDER, "top_p", "topP"),
     alias(OF_PROVIDER, "top_k", "topK"),
@@ -239,6 +246,7 @@ pub(super) const ALIASES: &[Alias] = &[
 ];
 
 impl Alias {
+    /// `path` is that of the object which holds the key.
     pub(super) fn stands_at(&self, path: &KeyPath) -> bool {
         let keys = path.keys();
         keys.len() == self.above.len()

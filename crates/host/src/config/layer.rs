@@ -1,4 +1,7 @@
 //! One layer: a JSON file, the variables that are its own, and what it pulls in.
+//!
+//! What is read is kept, together with a hash of it: what was shown to a person is what counts, however
+//! the file changes meanwhile.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,8 +14,10 @@ use super::{ConfigError, Environment, KeyPath, LayerFiles, Origin, Warning};
 use crate::beneath;
 use crate::trust::{Contents, TrustExtent};
 
+/// More than any configuration has.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
+/// One file of the configuration, and who answers for it.
 pub(super) struct Layer {
     pub(super) file: PathBuf,
     pub(super) origin: Origin,
@@ -28,6 +33,9 @@ pub(super) struct Layer {
 impl Layer {
     /// Reads a layer; `None` if its file is not there and need not be, or cannot be read. What is wrong with the
     /// variables beside it does not hide what is wrong with the file.
+    ///
+    /// An env file that is a link in a found place is an error; one that cannot be read for other
+    /// reasons is passed over with a warning.
     pub(super) fn load(
         files: &LayerFiles,
         problems: &mut Vec<ConfigError>,
@@ -44,7 +52,7 @@ impl Layer {
         let beside = read(&files.env_file, files.origin).unwrap_or_else(|problem| {
             match is_link(&problem) {
                 true => problems.push(problem),
-                false => warnings.push(passed_over(&files.env_file, problem)),
+                false => warnings.push(passed_over(&files.env_file, &problem)),
             }
             None
         });
@@ -98,10 +106,11 @@ fn is_link(problem: &ConfigError) -> bool {
 }
 
 /// An env file that cannot be read is as good as none: its variables are looked for in the environment.
-fn passed_over(file: &Path, problem: ConfigError) -> Warning {
-    let why = match problem {
-        ConfigError::Unreadable { source, .. } => format!("it cannot be read ({source})"),
-        problem => problem.to_string(),
+fn passed_over(file: &Path, problem: &ConfigError) -> Warning {
+    let why = if let ConfigError::Unreadable { source, .. } = problem {
+        format!("it cannot be read ({source})")
+    } else {
+        problem.to_string()
     };
     Warning {
         file: file.into(),
@@ -131,6 +140,7 @@ fn reason(error: &serde_json::Error) -> String {
     text[..end].to_owned()
 }
 
+/// The line of the first byte that is no UTF-8 is told, as that of a line that is no variable.
 fn variables(file: &Path, bytes: Vec<u8>) -> Result<Environment, ConfigError> {
     let bad_line = |line| ConfigError::BadEnvFile {
         file: file.into(),

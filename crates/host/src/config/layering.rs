@@ -1,4 +1,11 @@
 //! The one resolver of layers: which of them count, and how far.
+//!
+//! A named file counts whole, and its content is remembered. A found file is sifted: first as if nobody
+//! trusted it; where nothing was left out nobody needs to be asked, and else the person decides with a
+//! list of what it wants.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::path::Path;
 
@@ -18,6 +25,8 @@ pub(super) struct Layered {
 }
 
 /// Reduces each layer to what counts of it. They are in order, the highest first.
+///
+/// The problems of all layers are collected; none of them counts then.
 pub(super) fn resolve(
     layers: &mut [Layer],
     environment: &Environment,
@@ -28,13 +37,16 @@ pub(super) fn resolve(
     let mut problems = vec![];
     // From below: a layer is held against everything that lies under it, and against all that the person says.
     for index in (0..layers.len()).rev() {
-        match layers[index].origin {
-            Origin::Own => continue,
-            Origin::Named | Origin::Found => pulled::pull(&mut layers[index], environment, cwd),
+        let origin = layers[index].origin;
+        if origin != Origin::Own {
+            pulled::pull(&mut layers[index], environment, cwd);
         }
-        let decided = match layers[index].origin {
+        let decided = match origin {
+            Origin::Own => continue,
             Origin::Named => named(&layers[index], trust),
-            _ => found(layers, index, trust).map(|sifted| apply(layers, index, sifted, &mut done)),
+            Origin::Found => {
+                found(layers, index, trust).map(|sifted| apply(layers, index, sifted, &mut done))
+            }
         };
         if let Err(problem) = decided {
             problems.push(problem);
@@ -44,12 +56,16 @@ pub(super) fn resolve(
     Ok(done)
 }
 
+/// The content is noted, so that the same file counts when the run is taken up.
 fn named(layer: &Layer, trust: &Trust) -> Result<(), ConfigError> {
     let named = trust.name(&layer.contents);
     named.map_err(ConfigError::Untrusted)
 }
 
 /// What counts of a layer that was found. The person is asked only where it wants more than to tighten.
+///
+/// What tightens is held against everything below it; what is trusted only against the person's own
+/// files, which bound it all the same.
 fn found(
     layers: &[Layer],
     index: usize,
@@ -72,6 +88,7 @@ fn found(
     Ok((held, sift(&layer.value, held, &own)))
 }
 
+/// The layer's value becomes what counts of it, before the next higher one is held against it.
 fn apply(
     layers: &mut [Layer],
     index: usize,

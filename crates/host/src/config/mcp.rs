@@ -1,4 +1,10 @@
 //! The MCP servers of the configuration.
+//!
+//! An entry is read when it is used, with its variables put in. What holds secrets is learnt there, so
+//! that it is hidden from then on, and is held against whose word the address is.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
 
@@ -13,6 +19,7 @@ use super::{Config, ConfigError, Problems, Secret};
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpTransport {
+    /// A program that is started and spoken to through its pipes.
     Stdio {
         program: String,
         args: Vec<String>,
@@ -20,13 +27,18 @@ pub enum McpTransport {
         env: BTreeMap<String, Secret>,
         cwd: Option<String>,
     },
+    /// Streamable HTTP at an address.
     Http(McpEndpoint),
+    /// Server-sent events, which older servers speak.
     Sse(McpEndpoint),
+    /// A web socket; there are no logins for it.
     Websocket(McpEndpoint),
 }
 
+/// A server that is asked over the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpEndpoint {
+    /// Checked to be one that a request can be sent to.
     pub url: String,
     /// `headers` as written, and `secretHeaders` with their variables put in.
     pub headers: BTreeMap<String, Secret>,
@@ -45,33 +57,45 @@ impl McpEndpoint {
 /// How one finds out whether a server still lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HealthProbe {
+    /// The protocol's own ping.
     Ping,
+    /// The tools are listed, instead of a ping.
     ListTools,
 }
 
+/// A server as the configuration has it, with all variables put in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServer {
+    /// Letters, digits, `-` and `_`: it becomes part of its tools' names.
     pub name: String,
+    /// Where it is, or how it is started.
     pub transport: McpTransport,
+    /// Unless it is said, `true`.
     pub enabled: bool,
     /// Names without regard to case; `*` and `any` mean all. Empty means that nothing was said.
     pub tools_allowed: Vec<String>,
+    /// Names without regard to case; they count more than those that are allowed.
     pub tools_denied: Vec<String>,
+    /// The queue that its calls wait in; the default one where nothing is said.
     pub queue: String,
     /// One client for all runs of the process.
     pub shared: bool,
+    /// `None` if the configuration does not say.
     pub health_probe: Option<HealthProbe>,
+    /// Milliseconds; `None` leaves the client's own.
     pub request_timeout_ms: Option<u64>,
     /// Whether a run must not start without it; `None` if the configuration does not say.
     pub required: Option<bool>,
     /// How far a stdio server may reach, where it is not as far as the run's commands.
     pub sandbox: Option<SandboxLevel>,
+    /// Whether a stdio server reaches the network; `None` if it is as the run's commands are.
     pub sandbox_network: Option<bool>,
 }
 
 /// What decides who gets the secrets of a server that is started.
 const STARTED: [&str; 5] = ["type", "command", "args", "cwd", "env"];
 
+/// The words of `type`, before the address has been looked at.
 #[derive(Clone, Copy)]
 enum TransportKind {
     Stdio,
@@ -102,10 +126,13 @@ impl Config {
         Ok(server)
     }
 
+    /// Also those that are switched off, or that cannot be read.
     pub fn mcp_server_names(&self) -> Vec<&str> {
         self.names("mcpServers")
     }
 
+    /// Every mistake of the entry is told, also where the transport is unusable and there is no server
+    /// in the end.
     fn server(
         &self,
         name: &str,
@@ -165,6 +192,8 @@ impl Config {
 }
 
 impl Config {
+    /// Without a `type` a command means stdio, a socket address a web socket, and any other address
+    /// HTTP, or SSE where its path says so.
     fn transport(
         &self,
         entry: &ConfigEntry<'_>,
@@ -210,7 +239,10 @@ impl Config {
         }
         let (checked, such_as) = match kind {
             TransportKind::Websocket => (check_socket_url(&endpoint.url), "wss://HOST/PATH"),
-            _ => (check_url(&endpoint.url), "https://HOST/PATH"),
+            TransportKind::Stdio
+            | TransportKind::Http
+            | TransportKind::Sse
+            | TransportKind::Remote => (check_url(&endpoint.url), "https://HOST/PATH"),
         };
         problems.extend(bad_url(entry, checked, such_as));
         Some(match kind {

@@ -1,4 +1,8 @@
 //! How tokens of a server are had: `oauth` of an MCP server.
+//!
+//! Only what is contradictory by itself is refused here; whether a login works is found out by whoever
+//! logs in. A secret goes to the issuer, so that the issuer's address is held to the same rule as that
+//! of a provider.
 
 use bonded_tools::mcp::{
     Grant, IdentityProvider, OauthSettings, ProviderPlace, Subject, SubjectKind,
@@ -9,6 +13,7 @@ use super::entry::ConfigEntry;
 use super::{Config, ConfigError};
 use crate::beneath;
 
+/// Keys that are learnt as secrets.
 const SECRETS: [&str; 2] = ["clientSecret", "privateKey"];
 const PROVIDER: &str = "identityProvider";
 const PROVIDER_SECRETS: [&str; 2] = ["clientSecret", "token"];
@@ -23,6 +28,7 @@ pub(super) const OAUTH_SECRETS: [&str; 5] = [
     "oauth.identityProvider.token",
     "oauth.identityProvider.tokenFile",
 ];
+/// Who could name another address here would get the secrets above.
 pub(super) const OAUTH_ADDRESSES: [&str; 4] = [
     "url",
     "oauth.issuer",
@@ -90,10 +96,11 @@ impl Config {
             .map_err(|error| format!("its tokenFile cannot be used: {error}"))?
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .ok_or("its tokenFile holds no token")?;
-        Ok(Subject::Said(text.trim().to_owned()))
+        Ok(Subject::Token(text.trim().to_owned()))
     }
 }
 
+/// The first one that is found, in words for a person.
 fn contradiction(settings: &OauthSettings) -> Option<&'static str> {
     let has_secret = settings.client_secret.is_some();
     let has_key = settings.private_key_pem.is_some();
@@ -134,7 +141,7 @@ impl Config {
             _ => Err("it needs an issuer, or a tokenEndpoint, and not both"),
         };
         let subject = match (own.text("token"), own.text("tokenFile")) {
-            (Some(token), None) => Ok(Subject::Said(token)),
+            (Some(token), None) => Ok(Subject::Token(token)),
             (None, Some(file)) if file.starts_with('/') => self.token_file(&own, &file),
             (None, Some(_)) => Err("its tokenFile must be an absolute path".to_owned()),
             _ => Err("it needs a token, or a tokenFile, and not both".to_owned()),

@@ -1,4 +1,7 @@
 //! Reading the file of an OpenAPI document: bounded, local, JSON or YAML.
+//!
+//! A document of a found configuration was read with its layer and is taken from there, because it is
+//! part of what was trusted; what lies on the disk later does not count.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +13,7 @@ use super::entry::ConfigEntry;
 use crate::beneath;
 use crate::yaml;
 
+/// Ten megabytes; whoever has more is told to keep only the paths that are needed.
 const FILE_BYTES_MAX: u64 = 10 * 1024 * 1024;
 /// What the values of a document may cost together in memory, with the copies that YAML's aliases make.
 const COST_MAX: usize = 256 * 1024 * 1024;
@@ -40,6 +44,7 @@ pub(super) fn read(config: &Config, entry: &ConfigEntry<'_>) -> Result<Value, Re
     parse(&text).map_err(|why| wrong(format!("{}: {why}", path.display())))
 }
 
+/// An absolute path stays one.
 fn beside(config_file: &Path, written: &str) -> PathBuf {
     let dir = config_file.parent().unwrap_or(Path::new(""));
     dir.join(written)

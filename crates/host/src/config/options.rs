@@ -1,5 +1,9 @@
 //! The options of a run, in one table: the command line, agent files, the configuration and the help
 //! all read this one.
+//!
+//! A row says where an option may be written, what its values are, what it is by default, and what
+//! somebody else's file may do with it. To add an option is to add a row and to read it in `values`;
+//! everything else follows.
 
 pub(crate) mod approvals;
 mod error;
@@ -31,7 +35,9 @@ pub fn find(key: &str) -> Option<&'static OptionRow> {
 /// A value as somebody wrote it, and where: a flag, a file and line, a file and key path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
+    /// As it was written, before it is read by the option's kind.
     pub value: Value,
+    /// For messages: a flag, a file and line, or a file and key path.
     pub place: String,
 }
 
@@ -51,7 +57,9 @@ impl Given {
 pub struct Sources {
     /// From `--override`, for all agents of a run.
     pub overrides: BTreeMap<String, Given>,
+    /// The flags of the agent that was named.
     pub command_line: BTreeMap<String, Given>,
+    /// What the agent file says.
     pub front_matter: BTreeMap<String, Given>,
     /// What a parent agent hands to its children.
     pub inherited: BTreeMap<String, Given>,
@@ -68,17 +76,25 @@ pub struct Sources {
 /// Which source won.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
+    /// `--override`, which beats everything.
     Override,
+    /// The option's own flag.
     CommandLine,
+    /// The agent file.
     FrontMatter,
+    /// The agent that calls this one.
     Inherited,
+    /// A layer of the configuration.
     Config,
     /// Set once for everything, as `BONDED_MODEL` is.
     Variable,
+    /// Nobody says it; the table's default holds.
     BuiltIn,
 }
 
 /// Reads the `KEY=VALUE` of an `--override`.
+///
+/// The key is checked at once, the value when the options are resolved.
 pub fn parse_override(text: &str) -> Result<(String, Given), OptionError> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(OptionError::BadOverride { text: text.into() });

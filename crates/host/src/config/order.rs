@@ -1,4 +1,10 @@
 //! What it means that one setting allows no more than another: an order for each option that is a capability.
+//!
+//! Every option has one, so that a new option cannot slip past the question what a stranger's file may
+//! do with it.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use bonded_kernel::SandboxLevel;
 
@@ -61,7 +67,9 @@ impl Order {
         match self {
             Self::Free | Self::Rules => true,
             Self::Trusted | Self::Fixed => value == bound,
-            _ => self.meet(value, bound) == *value,
+            Self::Lower | Self::Level | Self::Strict | Self::Off | Self::On | Self::Fewer => {
+                self.meet(value, bound) == *value
+            }
         }
     }
 
@@ -71,6 +79,7 @@ impl Order {
     }
 }
 
+/// A larger number is stricter; an unknown word is the mildest.
 fn strictness(word: &str) -> usize {
     let words = ["allow", "ask", "deny"];
     words.iter().position(|it| *it == word).unwrap_or_default()

@@ -1,4 +1,7 @@
 //! Who answers for a layer.
+//!
+//! It is all that decides how a layer is treated: a person's own and named files count whole, and what
+//! is found is asked about.
 
 /// Where a layer of the configuration comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +20,7 @@ impl Origin {
         self != Self::Found
     }
 
+    /// For the surface; the words are stable.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Named => "named",

@@ -1,4 +1,8 @@
 //! Where the layers of the configuration lie.
+//!
+//! The order of the places is the order of precedence: the named file, the working directory, the
+//! directory of the agent, that of the program, the person's home, the machine. Whose a file is follows
+//! from where it lies and not from what it says.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +14,13 @@ use crate::trust::{OwnPlaces, Trust};
 pub struct ConfigDirs {
     /// The file that a person named; it must exist.
     pub explicit: Option<PathBuf>,
+    /// The working directory. What lies there was found.
     pub cwd: PathBuf,
     /// The directory of the agent file.
     pub agent_dir: Option<PathBuf>,
+    /// The directory of the program; its file is the person's own unless an agent works there.
     pub binary_dir: Option<PathBuf>,
+    /// The person's home; the configuration lies in `.ai-agent` there.
     pub home: Option<PathBuf>,
     /// Commonly `/etc`.
     pub etc: Option<PathBuf>,
@@ -22,8 +29,11 @@ pub struct ConfigDirs {
 /// The files of one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerFiles {
+    /// The JSON file, which need not be there unless it is required.
     pub file: PathBuf,
+    /// The file beside it that holds its variables.
     pub env_file: PathBuf,
+    /// Who answers for both.
     pub origin: Origin,
     /// Whether it is an error if the file is not there.
     pub required: bool,
@@ -41,6 +51,9 @@ impl LayerFiles {
     }
 
     /// A layer whose file was read when a run began, and must be there.
+    ///
+    /// A file that a person named when the run began still counts as named, and every other one that is
+    /// not the person's own as found.
     pub(super) fn again(file: PathBuf, cwd: &Path, trust: &Trust) -> Self {
         let origin = match trust.own.holds(&file, cwd) {
             true => Origin::Own,
@@ -82,6 +95,7 @@ impl ConfigDirs {
         found
     }
 
+    /// All of them may be missing.
     fn optional(&self) -> impl Iterator<Item = (PathBuf, Origin)> {
         let hidden = |dir: &PathBuf| dir.join(".ai-agent.json");
         let own = self.own();

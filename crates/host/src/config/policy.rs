@@ -1,4 +1,7 @@
 //! The policy of a run, from what the options say and from the run that calls it.
+//!
+//! Policies are put on top of each other and never replaced: the flags, the files, the rules beside
+//! them and the caller's all hold, and the strictest of them decides.
 
 use bonded_kernel::{Permission, Policy, Rule, Run, SubAgent, ToolPattern};
 
@@ -52,6 +55,7 @@ pub(crate) fn below(own: Option<Box<Policy>>, caller: &Run, nonce: &str) -> Opti
     named(both, nonce)
 }
 
+/// A policy that says nothing is none, so that a run without one is known as such.
 fn named(mut policy: Policy, nonce: &str) -> Option<Box<Policy>> {
     if policy.is_empty() {
         return None;
@@ -60,6 +64,7 @@ fn named(mut policy: Policy, nonce: &str) -> Option<Box<Policy>> {
     Some(Box::new(policy))
 }
 
+/// There is no flag that allows: flags can only make stricter.
 fn flag_rules(options: &Options) -> Vec<Rule> {
     let rules = |patterns: &[String], permission| {
         let rule = move |pattern: &String| Rule {

@@ -1,4 +1,7 @@
 //! What tokens cost.
+//!
+//! Prices are kept as whole numbers, so that sums over many requests are exact. What a configuration
+//! says counts more than the list that the program comes with.
 
 use bonded_kernel::{LongPrice, Price};
 
@@ -10,20 +13,30 @@ const MICRO_PER_DOLLAR: f64 = 1e6;
 /// Microdollars a million tokens, which is the kernel's unit of price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelPricing {
+    /// Input that no cache had.
     pub prompt: u64,
+    /// Output.
     pub completion: u64,
+    /// Input from a cache; `None` costs as much as other input.
     pub cache_read: Option<u64>,
+    /// Input that is put into a cache; `None` if nothing is said.
     pub cache_write: Option<u64>,
+    /// For long requests, where they cost more.
     pub above: Option<LongPricing>,
 }
 
 /// What requests cost whose input is larger than so many tokens. What is not said is as it is for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongPricing {
+    /// The input from which on it holds, exclusive.
     pub tokens: u64,
+    /// Input that no cache had; `None` leaves the usual price.
     pub prompt: Option<u64>,
+    /// Output; `None` leaves the usual price.
     pub completion: Option<u64>,
+    /// `None` leaves the usual price only where the input has no price of its own here.
     pub cache_read: Option<u64>,
+    /// `None` leaves the usual price only where the input has no price of its own here.
     pub cache_write: Option<u64>,
 }
 
@@ -78,6 +91,7 @@ impl Config {
         Ok(pricing)
     }
 
+    /// Without a number of tokens it could hold for any request, so it is a mistake.
     fn long_pricing(
         &self,
         [section, provider, model]: [&str; 3],

@@ -1,4 +1,8 @@
 //! The providers of the configuration.
+//!
+//! An entry is read when a model of it is used. Its secrets are learnt then, and it is refused where
+//! they would go to an address of somebody else, or where a secret stands in a part of the request that
+//! the log keeps.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,20 +15,35 @@ use super::options::ModelRef;
 use super::{Config, ConfigError, KeyPath, Problems, Secret};
 
 /// The dialect that a provider speaks.
+///
+/// It also says what is known of the service: its address, its variables and its family of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderKind {
+    /// OpenAI, or with a `baseUrl` a server that speaks like it.
     Openai,
+    /// Anthropic's messages.
     Anthropic,
+    /// Google's Gemini.
     Google,
+    /// A router to the models of many.
     Openrouter,
+    /// A local server.
     Ollama,
+    /// A local server.
     Lmstudio,
+    /// A local server.
     Vllm,
+    /// A local server.
     Llamacpp,
+    /// OpenAI's models as deployments of a resource at Azure.
     Azure,
+    /// Mistral's own service.
     Mistral,
+    /// DeepSeek's own service.
     Deepseek,
+    /// The service of xAI.
     Xai,
+    /// The service of Groq.
     Groq,
     /// Amazon's models behind a gateway that speaks chat completions.
     Bedrock,
@@ -32,6 +51,7 @@ pub enum ProviderKind {
     Compatible,
 }
 
+/// The words of `type`, which also count as names of entries that have none.
 pub(super) const KINDS: [(&str, ProviderKind); 15] = [
     ("openai", ProviderKind::Openai),
     ("anthropic", ProviderKind::Anthropic),
@@ -50,17 +70,23 @@ pub(super) const KINDS: [(&str, ProviderKind); 15] = [
     ("openai-compatible", ProviderKind::Compatible),
 ];
 
+/// Which of OpenAI's two APIs is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenaiMode {
     /// Responses at OpenAI itself, chat completions everywhere else.
     Auto,
+    /// The responses API, wherever the address leads.
     Responses,
+    /// Chat completions, wherever the address leads.
     Chat,
 }
 
+/// Whether a model must call a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
+    /// It may answer without a call.
     Auto,
+    /// It must call one.
     Required,
 }
 
@@ -78,20 +104,27 @@ pub enum ReasoningMap {
 /// A value that overrides another one: sent, or left out of the request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sent<T> {
+    /// This one, in place of the run's.
     Value(T),
+    /// A null in the configuration: nothing is sent, whatever the run says.
     LeftOut,
 }
 
 /// Sampling values that win over those of the run. `None` leaves the run's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampling {
+    /// For models that take none, or only one.
     pub temperature: Option<Sent<f64>>,
+    /// As with the temperature.
     pub top_p: Option<Sent<f64>>,
+    /// As with the temperature.
     pub top_k: Option<Sent<u64>>,
+    /// As with the temperature.
     pub repeat_penalty: Option<Sent<f64>>,
 }
 
 impl Sampling {
+    /// Field by field.
     fn or(self, other: Self) -> Self {
         Self {
             temperature: self.temperature.or(other.temperature),
@@ -105,33 +138,50 @@ impl Sampling {
 /// What is said of a model, or of all models of a provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelConfig {
+    /// They win over the options of the run.
     pub overrides: Sampling,
+    /// `None` leaves the levels as they are.
     pub reasoning: Option<ReasoningMap>,
+    /// `None` if the configuration does not say.
     pub tool_choice: Option<ToolChoice>,
+    /// Counts more than what is known of the model, and less than an option of the run.
     pub context_window_tokens: Option<u64>,
+    /// The name of a vocabulary; an unknown one is an error when the model is used.
     pub tokenizer: Option<String>,
+    /// Counts more than the option of the run.
     pub context_window_buffer_tokens: Option<u64>,
+    /// Whether a reply may have several calls; `None` sends nothing.
     pub parallel_tool_calls: Option<bool>,
+    /// Handed to the provider; it stands in the log and must be no secret.
     pub prompt_cache_key: Option<String>,
+    /// Handed to the provider; `None` sends nothing.
     pub service_tier: Option<String>,
     /// What the model accepts, where that is not what is known of it.
     pub accepts: AcceptsConfig,
 }
 
+/// A provider as the configuration has it, with all variables put in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderConfig {
+    /// The key of the entry, by which models name it.
     pub name: String,
+    /// From `type`, else from the name.
     pub kind: ProviderKind,
+    /// `None` leaves the key to a variable, unless the entry has an address of its own.
     pub api_key: Option<Secret>,
+    /// `None` is where everybody knows the service to be. It begins with `http`.
     pub base_url: Option<String>,
+    /// Sent with every request; they may hold a key.
     pub headers: BTreeMap<String, Secret>,
     /// Handed to the provider as it is.
     pub custom: Map<String, Value>,
+    /// An option of the run counts more.
     pub openai_mode: Option<OpenaiMode>,
     /// The version of Azure's API that is asked for.
     pub api_version: Option<String>,
     /// What holds for all models.
     pub every_model: ModelConfig,
+    /// By the model's name; what is said here counts more than `every_model`.
     pub models: BTreeMap<String, ModelConfig>,
 }
 
@@ -234,6 +284,7 @@ fn texts<'v>(name: &'v str, value: &'v Value, found: &mut Vec<(&'v str, &'v str)
     }
 }
 
+/// Every mistake of the entry is told, also where it has no kind and there is no provider in the end.
 fn provider(
     name: &str,
     entry: &ConfigEntry<'_>,
@@ -275,6 +326,9 @@ fn provider(
 }
 
 /// What stands in a request anyway cannot be said a second time.
+///
+/// What bounds and pays a request is the kernel's: a field that asked for more replies or longer ones
+/// would go past the budget.
 fn refuse_own_fields(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) {
     const OWN: [&str; 22] = [
         "model",
@@ -337,6 +391,7 @@ fn own_within(value: &Value) -> Option<String> {
     own.map(|member| format!(".{member}"))
 }
 
+/// A name that everybody knows needs no type.
 fn kind(
     name: &str,
     entry: &ConfigEntry<'_>,
@@ -399,6 +454,7 @@ fn sent<T>(value: Option<&Value>, read: fn(&Value) -> Option<T>) -> Option<Sent<
     }
 }
 
+/// Null says that the model has none, which is not the same as nothing said.
 fn reasoning(entry: &ConfigEntry<'_>) -> Option<ReasoningMap> {
     match entry.value("reasoning")? {
         Value::Null => Some(ReasoningMap::Off),

@@ -1,5 +1,9 @@
 //! What a layer pulls in from its directory: its meaning hangs on those files too, so they are part of what is
 //! trusted.
+//!
+//! Documents are kept as they were read. Of programs only the hash counts, and only of those that a
+//! server runs with more than a command of the agent has: any other could do no more than the agent
+//! itself.
 
 use std::path::{Path, PathBuf};
 
@@ -34,6 +38,9 @@ pub(super) fn pull(layer: &mut Layer, environment: &Environment, cwd: &Path) {
 }
 
 /// The paths that a layer names, relative to its directory; documents, and programs of servers.
+///
+/// Arguments count too: a script is commonly the argument of its interpreter. Most of them are no
+/// paths, and are passed over when nothing is there.
 fn named(layer: &Layer, environment: &Environment, cwd: &Path) -> Vec<(PathBuf, bool)> {
     let put_in = |value: &Value| {
         let lookup = |name: &str| Config::lookup(&layer.variables, environment, cwd, name);

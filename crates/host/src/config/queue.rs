@@ -1,21 +1,26 @@
 //! Queues: how many tools of a kind run at once.
+//!
+//! A queue is a number of places. Tools that are bound to the same one share them, over all runs of the
+//! process.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bonded_tools::{DEFAULT_QUEUE, usual_places};
+use bonded_tools::{DEFAULT_QUEUE, default_places};
 
 use super::{Config, ConfigError, KeyPath};
 
+/// What the configuration says of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
+    /// How many calls run at the same time.
     pub concurrent: u64,
 }
 
 impl Config {
     /// All queues by name. One that does not say how many it lets run at once gets its usual places.
     pub fn queues(&self, cores: usize) -> BTreeMap<String, QueueEntry> {
-        let default = usual_places(cores) as u64;
+        let default = default_places(cores) as u64;
         let names = self.names("queues").into_iter().chain([DEFAULT_QUEUE]);
         names
             .map(|name| {

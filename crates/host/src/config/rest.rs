@@ -1,4 +1,8 @@
 //! REST tools and OpenAPI documents of the configuration, checked as far as that goes without a call.
+//!
+//! Secrets in headers and in the address are learnt when the entry is read, because a server may repeat
+//! them in an answer. Checks that hang on a variable are left out where one is missing: its absence is
+//! told already.
 
 use std::collections::BTreeMap;
 
@@ -36,14 +40,17 @@ impl Config {
         Ok(document)
     }
 
+    /// Also those that cannot be read.
     pub fn rest_tool_names(&self) -> Vec<&str> {
         self.names("restTools")
     }
 
+    /// Also those that cannot be read.
     pub fn openapi_names(&self) -> Vec<&str> {
         self.names("openapiSpecs")
     }
 
+    /// The tool is made in any case, and its mistakes are told beside it.
     fn read_rest_tool(
         &self,
         name: &str,
@@ -74,6 +81,8 @@ impl Config {
         tool
     }
 
+    /// Without a `baseUrl` the document says where requests go, so that it is the address which must be
+    /// whose the secrets are.
     fn read_openapi(
         &self,
         name: &str,
@@ -149,6 +158,8 @@ fn redirects(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Redire
     redirects.unwrap_or_default()
 }
 
+/// Private addresses must be asked for: a request could otherwise be led to what only this machine
+/// reaches.
 fn reach(entry: &ConfigEntry<'_>) -> Reach {
     match entry.flag("privateAddresses") {
         Some(true) => Reach::Private,

@@ -1,16 +1,19 @@
 //! What a layer must look like: the types of known keys, and a word about unknown ones.
+//!
+//! Types are checked once, over the whole layer, so that no reader of an entry needs to. A wrong type
+//! is an error whatever a run uses; an unknown key is only a warning, with a guess at what was meant.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use bonded_kernel::nearest;
-use serde_json::{Map, Value};
+use bonded_kernel::{Mistake, nearest};
+use serde_json::Value;
 
 use super::explain::is_secret;
 use super::known::{ALIASES, ROOT};
 use super::layer::Layer;
 use super::options::{Source, TABLE, parse};
 use super::{ConfigError, KeyPath, Warning};
-use crate::config::value_text::found;
 
 /// The shape of a value. Null is allowed everywhere: it takes back what a lower layer says.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,7 @@ pub(super) enum ValueShape {
 }
 
 impl ValueShape {
+    /// For messages, after "must be".
     fn expected(self) -> &'static str {
         match self {
             Self::Any | Self::Unsupported(_) => "anything",
@@ -102,6 +106,7 @@ pub(super) fn check_layer(
     checker.check(ROOT, &layer.value, &KeyPath::root());
 }
 
+/// One layer's check; mistakes and oddities are added to those of the others.
 struct Checker<'c> {
     file: &'c Path,
     problems: &'c mut Vec<ConfigError>,
@@ -109,6 +114,7 @@ struct Checker<'c> {
 }
 
 impl Checker<'_> {
+    /// What does not fit is told once and not looked into.
     fn check(&mut self, shape: ValueShape, value: &Value, path: &KeyPath) {
         if value.is_null() {
             return;
@@ -116,28 +122,35 @@ impl Checker<'_> {
         if !shape.fits(value) {
             return self.wrong(path, shape.expected(), value);
         }
-        match (shape, value) {
-            (ValueShape::Object(fields), Value::Object(object)) => {
-                self.object(fields, object, path);
+        let members = value.as_object().into_iter().flatten();
+        match shape {
+            ValueShape::Object(fields) => self.object(fields, members, path),
+            ValueShape::Map(inside) => {
+                members.for_each(|(key, value)| self.check(*inside, value, &path.child(key)));
             }
-            (ValueShape::Map(inside), Value::Object(object)) => {
-                for (key, value) in object {
-                    self.check(*inside, value, &path.child(key));
-                }
-            }
-            (ValueShape::Defaults, Value::Object(object)) => self.defaults(object, path),
-            (ValueShape::Unsupported(why), _) => self.warn(path.clone(), why.to_owned(), None),
-            _ => {}
+            ValueShape::Defaults => self.defaults(members, path),
+            ValueShape::Unsupported(why) => self.warn(path.clone(), why.to_owned(), None),
+            ValueShape::Any
+            | ValueShape::Text
+            | ValueShape::Bool
+            | ValueShape::Number
+            | ValueShape::Price
+            | ValueShape::Count
+            | ValueShape::Size
+            | ValueShape::TextList
+            | ValueShape::TextOrList
+            | ValueShape::Reasoning
+            | ValueShape::AnyObject => {}
         }
     }
 
-    fn object(
+    fn object<'v>(
         &mut self,
         fields: &'static [(&'static str, ValueShape)],
-        object: &Map<String, Value>,
+        members: impl Iterator<Item = (&'v String, &'v Value)>,
         path: &KeyPath,
     ) {
-        for (key, value) in object {
+        for (key, value) in members {
             match fields.iter().find(|(name, _)| name == key) {
                 Some((_, shape)) => self.check(*shape, value, &path.child(key)),
                 None => self.unknown(key, path, fields.iter().map(|(name, _)| *name)),
@@ -146,9 +159,13 @@ impl Checker<'_> {
     }
 
     /// The option table knows these keys and what their values may be.
-    fn defaults(&mut self, object: &Map<String, Value>, path: &KeyPath) {
+    fn defaults<'v>(
+        &mut self,
+        members: impl Iterator<Item = (&'v String, &'v Value)>,
+        path: &KeyPath,
+    ) {
         const WITHOUT_EFFECT: [&str; 2] = ["formats", "mcpInitConcurrency"];
-        for (key, value) in object {
+        for (key, value) in members {
             let child = path.child(key);
             let dotted = format!("defaults.{key}");
             let row = TABLE
@@ -158,8 +175,8 @@ impl Checker<'_> {
                 // What a variable holds is not known yet; it is read when the options are resolved.
                 Some(_) if value.as_str().is_some_and(|text| text.contains("${")) => {}
                 Some(row) => {
-                    if let Err(expected) = parse(row.kind, value, Source::Config) {
-                        self.wrong(&child, &expected, value);
+                    if let Err(mistake) = parse(row.kind, value, Source::Config) {
+                        self.mistaken(&child, value, mistake);
                     }
                 }
                 None if WITHOUT_EFFECT.contains(&key.as_str()) => {
@@ -179,6 +196,7 @@ impl Checker<'_> {
         self.warn(path.child(key), "unknown key".into(), nearest);
     }
 
+    /// All of these are minor: they say that something has no effect.
     fn warn(&mut self, key_path: KeyPath, message: String, nearest: Option<String>) {
         self.warnings.push(Warning {
             file: self.file.into(),
@@ -189,15 +207,18 @@ impl Checker<'_> {
         });
     }
 
-    fn wrong(&mut self, path: &KeyPath, expected: &str, value: &Value) {
+    fn wrong(&mut self, path: &KeyPath, expected: impl Into<Cow<'static, str>>, value: &Value) {
+        self.mistaken(path, value, Mistake::wrong_type(expected, value));
+    }
+
+    fn mistaken(&mut self, path: &KeyPath, value: &Value, mistake: Mistake) {
         self.problems.push(ConfigError::WrongValue {
             file: self.file.into(),
             key_path: path.clone(),
-            expected: expected.into(),
-            found: match is_secret(path, value) {
-                true => "what is there".into(),
-                false => found(value),
-            },
+            mistake: Box::new(match is_secret(path, value) {
+                true => mistake.hidden(),
+                false => mistake,
+            }),
         });
     }
 
@@ -212,7 +233,7 @@ impl Checker<'_> {
             };
             if object.contains_key(alias.meant) {
                 let expected = format!("left out beside {}", alias.meant);
-                self.wrong(&path.child(alias.written), &expected, &given);
+                self.wrong(&path.child(alias.written), expected, &given);
             } else {
                 object.insert(alias.meant.to_owned(), given);
             }

@@ -1,5 +1,12 @@
 //! What a layer that was found may say: all of it within the person's own bounds where it is trusted, and only what
 //! tightens where it is not. This is the one place that compares layers of different origin.
+//!
+//! It works on what is written, before layers are merged and variables are put in. An option that hangs
+//! on a variable cannot be compared, and is left out where there is a bound. What would have allowed
+//! more is noted with its path, for the question to the person and for whoever shows the layers.
+//!
+//! A new section, or a new field of a tool, is left out of untrusted layers until it is thought of
+//! here.
 
 use bonded_kernel::{Permission, SandboxLevel};
 use serde_json::{Map, Value};
@@ -38,6 +45,7 @@ pub(super) fn sift(value: &Value, held: TrustExtent, bound: &ConfigNode) -> Sift
     sieve.done
 }
 
+/// One pass over one layer.
 struct Sieve<'b> {
     held: TrustExtent,
     bound: &'b ConfigNode,
@@ -50,10 +58,10 @@ const TOOLS: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
 const OF_MODELS: [&str; 3] = ["models", "overrides", "reasoning"];
 /// What is sent to somebody: to send less tightens.
 const SECRETS: [&str; 4] = ["apiKey", "headers", "secretHeaders", "secretEnv"];
-/// No tool is called so: where nothing is left of a list that would mean all if it were empty.
-const NO_TOOL: &str = "(none)";
 
 impl Sieve<'_> {
+    /// What is written as null where entries are expected would take back all that lies below; only for
+    /// tools is that less.
     fn section(&mut self, key: &str, value: &Value, path: &KeyPath) -> Option<Value> {
         let is_tools = TOOLS.contains(&key);
         let Value::Object(entries) = value else {
@@ -81,11 +89,13 @@ impl Sieve<'_> {
         Some(kept.into())
     }
 
+    /// Notes the path and keeps nothing.
     fn more(&mut self, path: KeyPath) -> Option<Value> {
         self.done.more.push(path);
         None
     }
 
+    /// A null in the bound says nothing.
     fn bound_at(&self, path: &KeyPath) -> Option<&ConfigNode> {
         self.bound.at(path).filter(|node| !node.is_null())
     }
@@ -136,6 +146,8 @@ impl Sieve<'_> {
         }
     }
 
+    /// Without a bound in the files, the built-in value is one for an untrusted layer and none for a
+    /// trusted one.
     fn option(&mut self, value: &Value, path: &KeyPath) -> Option<Value> {
         let dotted = path.keys().join(".");
         let row = TABLE
@@ -164,6 +176,8 @@ impl Sieve<'_> {
         self.compared(row.order, (value, parsed), &bound, path)
     }
 
+    /// A value beyond the bound is cut down to what both allow where the option has an order, and left
+    /// out where it has none.
     fn compared(
         &mut self,
         order: Order,
@@ -188,7 +202,14 @@ impl Sieve<'_> {
         self.more(path.clone());
         let met = match order {
             Order::Trusted | Order::Fixed => return None,
-            order => order.meet(&parsed, bound),
+            Order::Free
+            | Order::Lower
+            | Order::Level
+            | Order::Strict
+            | Order::Off
+            | Order::On
+            | Order::Fewer
+            | Order::Rules => order.meet(&parsed, bound),
         };
         (met != *bound).then(|| written(&met)).flatten()
     }
@@ -204,9 +225,11 @@ impl Sieve<'_> {
                 kept.insert(field.clone(), value);
             }
         }
+        self.deny_all_if_none_is_allowed(&mut kept, path);
         Some(kept.into())
     }
 
+    /// A server's own network counts as more where the person has said that commands have none.
     fn trusted_field(&mut self, field: &str, value: &Value, path: &KeyPath) -> Option<Value> {
         let no_network = KeyPath::dotted("defaults.sandboxNetwork");
         if field == "sandboxNetwork" && self.bound_at(path).is_none() {
@@ -260,6 +283,7 @@ impl Sieve<'_> {
                 kept.insert(field.clone(), value);
             }
         }
+        self.deny_all_if_none_is_allowed(&mut kept, path);
         Some(kept.into())
     }
 
@@ -302,7 +326,7 @@ impl Sieve<'_> {
         }
     }
 
-    /// The tools that both lists allow. An empty list says nothing.
+    /// The tools that both lists allow, which may be none. An empty list that was written says nothing.
     fn fewer(&mut self, value: &Value, bound: Option<&Value>, path: &KeyPath) -> Option<Value> {
         let wanted = names(Some(value)).filter(|names| !means_all(names));
         let bound = names(bound).filter(|names| !means_all(names));
@@ -313,15 +337,23 @@ impl Sieve<'_> {
             (None, None) => return None,
         };
         let is_in = |name: &String| bound.iter().any(|it| it.eq_ignore_ascii_case(name));
-        let (mut common, beyond): (Vec<String>, Vec<String>) =
+        let (common, beyond): (Vec<String>, Vec<String>) =
             wanted.into_iter().partition(|name| is_in(name));
         if !beyond.is_empty() {
             self.more(path.clone());
         }
-        if common.is_empty() {
-            common.push(NO_TOOL.into());
-        }
         Some(common.into())
+    }
+
+    /// Two lists that have no tool in common allow none; but an empty list allows all, and any name that is put into it
+    /// instead is one that a server can give to a tool.
+    fn deny_all_if_none_is_allowed(&self, kept: &mut Map<String, Value>, path: &KeyPath) {
+        let bound = names(self.leaf(&path.child("toolsAllowed")));
+        let is_bound = bound.is_some_and(|names| !means_all(&names));
+        if is_bound && names(kept.get("toolsAllowed")).is_some_and(|left| left.is_empty()) {
+            kept.remove("toolsAllowed");
+            kept.insert("toolsDenied".into(), vec!["*"].into());
+        }
     }
 }
 
@@ -340,6 +372,7 @@ fn names(value: Option<&Value>) -> Option<Vec<String>> {
     Some(names)
 }
 
+/// An empty list means all as well.
 fn means_all(names: &[String]) -> bool {
     let is_all = |name: &String| name == "*" || name.eq_ignore_ascii_case("any");
     names.is_empty() || names.iter().any(is_all)
@@ -359,6 +392,7 @@ fn read(row: &OptionRow, value: &Value) -> Option<Parsed> {
     parse(row.kind, value, Source::Config).ok()
 }
 
+/// Whether a list of rules could loosen anything.
 fn allows(parsed: &Parsed) -> bool {
     let Parsed::Rules(rules) = parsed else {
         return false;
@@ -375,6 +409,11 @@ fn written(parsed: &Parsed) -> Option<Value> {
         Parsed::Flag(flag) => Some((*flag).into()),
         Parsed::Word(word) => Some((*word).into()),
         Parsed::List(names) => Some(names.clone().into()),
-        _ => None,
+        Parsed::Nothing
+        | Parsed::Unset
+        | Parsed::Real(_)
+        | Parsed::Rules(_)
+        | Parsed::Level(_)
+        | Parsed::Text(_) => None,
     }
 }

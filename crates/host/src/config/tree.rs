@@ -1,4 +1,7 @@
 //! The merged layers: objects merge key by key, everything else comes whole from the highest layer.
+//!
+//! Every node knows the layer that it came from, for messages and because secrets and addresses must be
+//! of the same hand. A null is kept as a leaf: it hides what lies below without being a value.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +10,7 @@ use serde_json::Value;
 use super::KeyPath;
 use super::layer::Layer;
 
+/// `layer` is an index into the layers, the highest first.
 pub(super) enum ConfigNode {
     Leaf {
         value: Value,
@@ -53,6 +57,7 @@ impl ConfigNode {
         )
     }
 
+    /// `None` where the way ends early.
     pub(super) fn at(&self, path: &KeyPath) -> Option<&Self> {
         path.keys().iter().try_fold(self, |node, key| match node {
             Self::Object { children, .. } => children.get(key),
@@ -61,6 +66,8 @@ impl ConfigNode {
     }
 
     /// Fills in what a lower layer has and this does not.
+    ///
+    /// Where one of the two is no object, the higher one stays as it is.
     fn fill(&mut self, lower: Self) {
         let (
             Self::Object { children, .. },

@@ -1,5 +1,8 @@
 //! What a layer would do that nobody trusts, in lines for a person: what it starts, whom it sends something to, what
 //! it loosens.
+//!
+//! The lines are what a person decides on, so they show the command or address as it would be used. The
+//! person's own variables are named and not put in: a question must not show their values.
 
 use std::collections::BTreeSet;
 
@@ -34,6 +37,7 @@ pub(super) fn wants(layer: &Layer, more: &[KeyPath]) -> Wants {
     teller.wants
 }
 
+/// An entry is told as a whole, once, however many of its fields were left out.
 struct WantsWriter<'l> {
     layer: &'l Layer,
     wants: Wants,
@@ -49,6 +53,8 @@ impl WantsWriter<'_> {
         self.wants.loosens.push(format!("{path}: {value}"));
     }
 
+    /// A server that is started is the gravest, then whoever is sent something; an entry that does
+    /// neither loosens.
     fn entry(&mut self, section: &str, name: &str, entry: &Value) {
         let what = match section {
             "mcpServers" => format!("the MCP server {name}"),

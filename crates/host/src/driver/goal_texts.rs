@@ -11,6 +11,7 @@ pub(crate) struct GoalTexts {
     system: KeptText,
 }
 
+/// What was given, and what the log has instead.
 struct KeptText {
     text: Text,
     kept: Text,
@@ -24,6 +25,7 @@ impl std::fmt::Debug for KeptText {
 }
 
 impl KeptText {
+    /// The same text twice, without a copy, where there is no secret in it.
     fn new(text: Text, mask: &Mask) -> Self {
         let kept = match mask.text(&text) {
             std::borrow::Cow::Owned(masked) => masked.into(),
@@ -34,6 +36,7 @@ impl KeptText {
 }
 
 impl GoalTexts {
+    /// `mask` is that of the run, so that it hides what its servers gave as well.
     pub(crate) fn new(goal: Text, system: Text, mask: &Mask) -> Self {
         Self {
             goal: KeptText::new(goal, mask),
@@ -64,6 +67,8 @@ impl GoalTexts {
     }
 
     /// The system text as it was given. What the kernel adds stands behind it.
+    ///
+    /// `None` where the request's text does not begin with what was kept; it is sent as it is then.
     pub(super) fn system(&self, system: &str) -> Option<String> {
         let added = system.strip_prefix(self.system.kept.as_str())?;
         Some(format!("{}{added}", self.system.text))

@@ -1,4 +1,8 @@
 //! The memory of a run that works in loops, kept in a file where a person sees it.
+//!
+//! The log holds the memory; the file is a view of it that a person may edit. An edit becomes an input
+//! of the kernel before anything is written over it, so that none is lost and each is in the log. A
+//! file that cannot be kept ends the run with a code of its own.
 
 use std::path::PathBuf;
 
@@ -18,12 +22,16 @@ pub(crate) struct MemoryLink {
 }
 
 impl Driver<'_> {
+    /// `None` for runs that do not loop, or whose memory has no file.
     fn memory_file(&self) -> Option<MemoryFile> {
         let looping = self.run.config().looping.as_ref()?;
         looping.memory_file.as_ref().map(MemoryFile::new)
     }
 
     /// Writes the memory where it has changed. What a person changed meanwhile goes into the log first.
+    ///
+    /// In a loop, because a person may edit again while an edit is being committed. It ends once what
+    /// was written is what the run has.
     pub(super) async fn keep_memory(&mut self, effect: Effect) -> Result<Effect, HostError> {
         let mut effect = effect;
         while let (Some(file), Some(memory)) = (self.memory_file(), self.run.memory()) {
@@ -64,6 +72,8 @@ impl Driver<'_> {
     }
 
     /// A person may have put a secret into the file; it does not enter the log.
+    ///
+    /// Masked as JSON text. Should that make the edit unreadable, it is taken as it was.
     fn masked_edit(&self, edit: MemoryEdit) -> MemoryEdit {
         let written = serde_json::to_string(&edit).unwrap_or_default();
         serde_json::from_str(&self.mask().text(&written)).unwrap_or(edit)
@@ -81,7 +91,8 @@ impl Driver<'_> {
                 Input::MemoryEdited(self.masked_edit(edit))
             }
             // What cannot be read is told when the memory is written.
-            _ => input,
+            Ok(Look::Edited { .. } | Look::Missing | Look::Unchanged | Look::Broken { .. })
+            | Err(_) => input,
         }
     }
 }
@@ -98,7 +109,7 @@ fn write(
             let _aside: PathBuf = file.put_aside(&why)?;
             file.write(memory, run, taken)
         }
-        found => Ok(found),
+        found @ (Look::Missing | Look::Unchanged | Look::Edited { .. }) => Ok(found),
     }
 }
 
@@ -110,6 +121,8 @@ fn changes_nothing(memory: &Memory, edit: &MemoryEdit) -> bool {
 }
 
 /// Files are small, but disks are slow.
+///
+/// A panic in the work is passed on, as if it had been done here.
 async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let done = tokio::task::spawn_blocking(work).await;
     match done.map_err(tokio::task::JoinError::try_into_panic) {

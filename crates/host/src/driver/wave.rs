@@ -1,11 +1,16 @@
 //! Calls: one, or several of one reply at the same time.
+//!
+//! The kernel says which calls may run beside each other. They are begun together and end in any order,
+//! but their results are committed in the order of the reply, so that a log reads the same however fast
+//! the tools were.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use bonded_kernel::{self as kernel, Effect, Input, Invocation, Mask, Run, ToolOutput};
-use bonded_tools::{BoxFuture, Registry};
+use bonded_tools::Registry;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +20,8 @@ use crate::counter::Counter;
 use crate::host::Host;
 
 /// Whoever executes a call needs no more of a driver.
+///
+/// Borrowed parts only, so that calls of a wave can go on while the driver commits.
 #[derive(Clone, Copy)]
 pub(super) struct CallExecutor<'a> {
     pub(super) host: &'a Host,
@@ -49,6 +56,8 @@ impl CallExecutor<'_> {
         self.host.secrets.mask_of(self.run.config())
     }
 
+    /// The output is masked a second time after the call, and its tokens are counted here, where the
+    /// vocabulary is known.
     async fn execute(&self, invocation: &Invocation) -> Option<ToolOutput> {
         let mut output = match self.run.sub_agent(invocation.tool()) {
             Some(agent) => {
@@ -74,6 +83,7 @@ impl CallExecutor<'_> {
 /// Several calls of one reply that are executed at the same time. Each goes on while what another one returned is made
 /// durable; what comes out of order waits here.
 pub(crate) struct Wave<'a> {
+    /// Dropping them stops them: they are awaited or let go of together.
     calls: FuturesUnordered<BoxFuture<'a, (u32, Option<Input>)>>,
     turn: u32,
     /// Those of which nothing was taken yet.

@@ -1,4 +1,6 @@
 //! What a provider says of a failure, where the run keeps nothing of what its model wrote.
+//!
+//! A run that keeps no text of its model must not keep it by way of an error either.
 
 use bonded_kernel::{Failure, FailureClass};
 

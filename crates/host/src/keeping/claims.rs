@@ -1,5 +1,8 @@
 //! What ledgers, snapshots and kept heads say of logs: the end of a log can be cut off so that nothing in it shows it,
 //! and what is kept elsewhere tells.
+//!
+//! A claim is only as good as the place that it comes from: whoever can cut a log and a ledger on the
+//! same machine cuts both. Heads that were kept elsewhere help against that.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read as _};
@@ -8,7 +11,7 @@ use std::path::Path;
 use crate::HostError;
 use crate::regular;
 use crate::witness::{Claim, Log};
-use bonded_kernel::{Hash, Kept, RunId};
+use bonded_kernel::{Hash, RunFiles, RunId};
 use bonded_state::Store;
 use flate2::read::GzDecoder;
 use serde::Deserialize;
@@ -24,6 +27,7 @@ const HEADS_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// The newest account of each run that a ledger has of a store.
 pub type LastLines = BTreeMap<RunId, Claim>;
 
+/// The fields of a ledger's line that speak of the log.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClaimLine {
@@ -67,6 +71,7 @@ fn read_line(line: &[u8], ledger: &Path, store: &Path) -> Option<(RunId, Claim)>
     Some((RunId::new(&line.txn_id).ok()?, claim))
 }
 
+/// The fields of a snapshot that speak of the log; either may be missing.
 #[derive(Deserialize)]
 struct Snapshot {
     entries: Option<u64>,
@@ -97,7 +102,7 @@ pub fn store_file(store: &dyn Store) -> std::path::PathBuf {
 }
 
 /// Everything that is said of a run where it is kept.
-pub fn of_kept(store: &Path, run: &RunId, kept: &Kept) -> io::Result<Vec<Claim>> {
+pub fn of_kept(store: &Path, run: &RunId, kept: &RunFiles) -> io::Result<Vec<Claim>> {
     let mut claims = vec![];
     if let Some(ledger) = &kept.ledger {
         claims.extend(of_ledger(Path::new(ledger), store)?.remove(run));
@@ -112,7 +117,7 @@ pub fn of_kept(store: &Path, run: &RunId, kept: &Kept) -> io::Result<Vec<Claim>>
 pub async fn refuse_cut(
     store: &dyn Store,
     run: &RunId,
-    kept: Option<&Kept>,
+    kept: Option<&RunFiles>,
 ) -> Result<(), HostError> {
     let Some(kept) = kept else {
         return Ok(());
@@ -137,6 +142,8 @@ pub async fn refuse_cut(
 }
 
 /// The heads that somebody kept, by run: lines of `RUN HEAD`, or what `verify --json` printed.
+///
+/// One bad line makes the whole file unusable: whoever kept it wants to know.
 pub fn of_heads(file: &Path) -> Result<BTreeMap<RunId, Vec<Claim>>, String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

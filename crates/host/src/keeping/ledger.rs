@@ -2,6 +2,10 @@
 //!
 //! What is in the file is known from the file alone. A line that a kill has cut short is left as it is and
 //! the next one begins a new line, so that its account is written again, whole.
+//!
+//! Appending takes a lock on the file, reads what others have appended, and writes only what is
+//! missing. An account is known by its run, its entry and its name; where an entry has several of one
+//! name they are counted, so that none is lost and none is written twice.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,6 +26,7 @@ pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// So much is read in a minute. Whoever has more moves it away.
 const BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
 
+/// One file, and what this process has read of it.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
@@ -65,6 +70,7 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// As it was named.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -164,6 +170,7 @@ fn key_of(booked: &Booked) -> AccountKey {
     key(booked.run.as_str(), booked.account.seq, name)
 }
 
+/// Half of a hash is enough to tell lines apart.
 fn key(run: &str, seq: u64, name: &str) -> AccountKey {
     let hash = Hash::of(format!("{run}/{seq}/{name}").as_bytes());
     let mut key = AccountKey::default();

@@ -1,4 +1,7 @@
 //! Snapshots: the whole result of a run as one compressed file, for whoever keeps runs outside the store.
+//!
+//! It is written once the run has ended, in one step. It names the head of the log, so that it can bear
+//! witness of it later.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +26,8 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
+    /// Makes the directory where it is missing. It never fails: why it cannot be used is told when a
+    /// snapshot is written.
     pub fn open(path: &Path) -> Self {
         let dir = HeldDir::make(path).map_err(|error| error.to_string());
         Self {

@@ -1,5 +1,9 @@
 //! How hard a value is to guess, and so whether it can be a secret at all. `postgres`, `none` and `europe` cannot:
 //! to hide them would hide words that everybody writes.
+//!
+//! It is an estimate and not a proof. A value is split where words would be, and each part is judged as
+//! a word, a number, a row or something that was drawn; the bits are summed up. It errs on the side of
+//! words, because what is hidden wrongly is lost to whoever reads the log.
 
 /// A word that is among those that people write.
 const WORD_BITS: f64 = 12.0;
@@ -31,7 +35,9 @@ const KNOWN_BEGINNINGS: [&str; 32] = [
     "glpat-", "gsk_", "hf_", "npm_", "nvapi-", "pplx-", "pypi-", "r8_", "rk_", "sk-", "sk_", "tvly-", "whsec_", "xai-",
     "xapp-", "xoxa-", "xoxb-", "xoxp-", "ya29.",
 ];
+/// What is shorter only begins like a key.
 const KNOWN_CHARS_MIN: usize = 20;
+/// What is easier to guess is an example of a key.
 const KNOWN_BITS_MIN: f64 = 15.0;
 
 /// How hard a value is to guess, in bits.
@@ -43,6 +49,7 @@ pub(super) struct Strength {
 }
 
 impl Strength {
+    /// A value that begins like a known maker's key counts as one even if it looks like words.
     pub(super) fn of(value: &str) -> Self {
         if is_uuid(value) {
             return Self::drawn(122.0);
@@ -63,6 +70,7 @@ impl Strength {
         strength
     }
 
+    /// All of it was drawn.
     fn drawn(bits: f64) -> Self {
         Self {
             bits,
@@ -70,6 +78,7 @@ impl Strength {
         }
     }
 
+    /// Nothing of it was drawn, as far as can be seen.
     fn known(bits: f64) -> Self {
         Self {
             bits,
@@ -165,6 +174,7 @@ fn is_row(text: &str) -> bool {
     }
 }
 
+/// Enough vowels, and no long row of consonants.
 fn is_pronounceable(word: &str) -> bool {
     let is_vowel = |c: char| "aeiouy".contains(c) || !c.is_ascii();
     let vowels = word.chars().filter(|c| is_vowel(*c)).count();
@@ -172,6 +182,7 @@ fn is_pronounceable(word: &str) -> bool {
     vowels * 4 >= word.chars().count() && longest <= 4
 }
 
+/// How many different characters there are.
 fn distinct(chars: impl Iterator<Item = char>) -> usize {
     chars.collect::<std::collections::BTreeSet<char>>().len()
 }

@@ -1,10 +1,13 @@
 //! What a run is doing, for whoever watches it: the one place that says which entries of a log such a person is told of.
+//!
+//! A new event must be thought of here: there is no default arm that would hide it.
 
 use bonded_kernel::{AttemptFailed, Entry, Event, RunStarted, Usage};
 
 /// What an entry means to somebody who watches.
 #[derive(Clone, Copy, Debug)]
 pub enum Activity<'a> {
+    /// With everything that the run was begun with.
     Started(&'a RunStarted),
     /// A model is asked.
     Asking {
@@ -15,18 +18,20 @@ pub enum Activity<'a> {
     },
     /// A model answered, whatever came of it, and may have counted its tokens.
     Answered(Option<Usage>),
+    /// An attempt failed; another one may follow.
     Failed(&'a AttemptFailed),
-    Calling {
-        tool: &'a str,
-    },
+    /// A tool, or an agent, is called.
+    Calling { tool: &'a str },
     /// What a model says of its progress for those who watch.
     Progress(&'a str),
+    /// Nothing follows.
     Ended,
     /// Something that matters in detail only.
     Quiet,
 }
 
 impl<'a> Activity<'a> {
+    /// Most entries are quiet.
     pub fn of(entry: &'a Entry) -> Self {
         match &entry.event {
             Event::RunStarted(started) => Self::Started(started),

@@ -1,4 +1,7 @@
 //! The JSON that programs read. Its names are part of the surface and stay; the log's own are not.
+//!
+//! What the log leaves out to be small is put back, and what it keeps as references is written out, so
+//! that a reader needs to know nothing of how logs are stored.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +11,7 @@ use bonded_state::{Ends, Listed};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// `answer` is there only for a success, and `last_text` only where there is none.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ResultJson<'a> {
@@ -48,6 +52,7 @@ pub fn result(result: &RunResult) -> String {
     result_value(result).to_string()
 }
 
+/// The same as a value, for whoever adds to it.
 pub fn result_value(result: &RunResult) -> Value {
     let (used, paid) = result.spend.used();
     let object = ResultJson {
@@ -172,6 +177,7 @@ const LEFT_OUT: [(&str, &str, Default); 9] = [
     ("call_reviewed", "call", Default::Number(0)),
 ];
 
+/// Numbers and words are all that the log leaves out.
 #[derive(Clone, Copy)]
 enum Default {
     Number(u64),

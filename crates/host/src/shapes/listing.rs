@@ -1,4 +1,7 @@
 //! A run of a list: its status, and what is shown of it.
+//!
+//! Most of it is known from the first and the last entry of a log, so that a long list is quick. Only a
+//! run that may wait in an agent is loaded.
 
 use bonded_kernel::{Entry, Event};
 use bonded_state::{Listed, Store};
@@ -43,6 +46,7 @@ pub async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
     }
 }
 
+/// Whether it could wait in an agent at all.
 fn calls_agents(first: &Entry) -> bool {
     let started = first.event.started();
     let agent = started.and_then(|it| it.config.agent.as_ref());

@@ -1,4 +1,7 @@
 //! The result of a run as one object: what came of it, what was said, and what it cost.
+//!
+//! The ledger's lines and the accounts of a result are the same, so that whoever reads one reads the
+//! other.
 
 use crate::RunResult;
 use crate::accounting::{AccountKind, Booked, ModelAccount, ToolAccount};
@@ -38,6 +41,7 @@ pub fn error_of(result: &RunResult) -> Option<String> {
     }
 }
 
+/// Parts that the report does not have are left out.
 fn report_value(report: &Report, ts: Millis) -> Value {
     let mut value = json!({
         "status": report.status.as_str(),
@@ -61,12 +65,14 @@ fn report_value(report: &Report, ts: Millis) -> Value {
     value
 }
 
+/// With the system text first, as the model was told.
 fn conversation(run: &Run) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": run.system().as_str() })];
     messages.extend(run.messages().iter().map(message_value));
     messages.into()
 }
 
+/// Arguments of calls that are no JSON become null.
 pub fn message_value(message: &Message) -> Value {
     match message {
         Message::User { text } => json!({ "role": "user", "content": text.as_str() }),
@@ -142,6 +148,8 @@ pub fn account_value(booked: &Booked) -> Value {
     fields.into()
 }
 
+/// The tokens are always there, and zero where the provider counted none; the rest is left out where it
+/// is not known.
 fn model_fields(model: &ModelAccount, put: &mut impl FnMut(&str, Value)) {
     put("type", "llm".into());
     put("provider", model.provider.as_str().into());
@@ -181,6 +189,7 @@ fn model_fields(model: &ModelAccount, put: &mut impl FnMut(&str, Value)) {
     }
 }
 
+/// What was left of the window before the output is worked out from what would have been.
 fn tool_fields(tool: &ToolAccount, put: &mut impl FnMut(&str, Value)) {
     put("type", "tool".into());
     put("mcpServer", tool.server.as_str().into());

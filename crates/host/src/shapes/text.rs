@@ -22,6 +22,7 @@ pub fn short_id(id: &RunId) -> &str {
     if drawn { &id[..8] } else { id }
 }
 
+/// In the unit that a person would choose, and a smaller one.
 pub fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
@@ -31,6 +32,7 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// All of them together.
 pub fn tokens(usage: &Usage) -> String {
     format!("{} tokens", grouped(usage.total()))
 }
@@ -56,6 +58,7 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// With a comma after each three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

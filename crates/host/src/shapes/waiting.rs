@@ -1,4 +1,8 @@
 //! A call that waits for a person, for people and for programs.
+//!
+//! A person decides on what is shown here, so that it is what would be executed and not what the model
+//! wrote, with every letter visible. What is cut is said to be cut, and the digest binds the answer to
+//! exactly this call.
 
 mod twice;
 
@@ -12,11 +16,13 @@ use super::text;
 
 /// More than this nobody reads unasked.
 const SHOWN_CHARS_MAX: usize = 4_000;
+/// So much of the digest is shown, and is enough to approve the call with.
 const DIGEST_CHARS: usize = 16;
 
 /// How much of a call is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
+    /// Everything, however long.
     Whole,
     /// Long arguments are cut, and it is said.
     Cut,
@@ -66,6 +72,7 @@ pub fn executed(written: &str) -> String {
     }
 }
 
+/// By characters, so that none is cut in two.
 fn cut(text: &str) -> &str {
     let end = text.char_indices().nth(SHOWN_CHARS_MAX);
     end.map_or(text, |(end, _)| &text[..end])

@@ -1,4 +1,6 @@
 //! What a file holds, with everything that it pulls in: one identity for all of it.
+//!
+//! A file that is missing is part of it too: whoever puts one there later changes what the whole means.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,10 +30,12 @@ impl Contents {
         self.files.insert(file.to_owned(), hash);
     }
 
+    /// The file that was found; its real path.
     pub fn main(&self) -> &Path {
         &self.main
     }
 
+    /// With the file itself.
     pub(super) fn files(&self) -> impl Iterator<Item = (String, &Option<String>)> {
         let files = self.files.iter();
         files.map(|(file, hash)| (file.to_string_lossy().into_owned(), hash))
@@ -39,6 +43,8 @@ impl Contents {
 
     /// The hash of everything. Files beside the first one count by their names there, so that a copy of a directory
     /// has the same.
+    ///
+    /// Lengths are hashed with the parts, so that no two different sets give the same bytes.
     pub fn identity(&self) -> String {
         let dir = self.main.parent().unwrap_or(Path::new("/"));
         let mut hasher = blake3::Hasher::new();

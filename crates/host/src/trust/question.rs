@@ -1,4 +1,7 @@
 //! What a person is asked, or told where nobody can be asked.
+//!
+//! Everything in it was written by a stranger, so that it is shown with every letter visible and
+//! bounded in length.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,9 +12,11 @@ use crate::letters::written_out;
 /// What a file wants beyond tightening, each as a line that may be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
+    /// Commands that would be started.
     pub starts: Vec<String>,
     /// What goes to whom: keys, goals and what agents read.
     pub sends: Vec<String>,
+    /// Settings that would allow more.
     pub loosens: Vec<String>,
 }
 
@@ -27,6 +32,7 @@ impl Wants {
         }
     }
 
+    /// Nobody needs to be asked then.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty() && self.sends.is_empty() && self.loosens.is_empty()
     }
@@ -49,7 +55,9 @@ impl Wants {
 /// Everything that a person must know before he trusts a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
+    /// The file that wants something; its real path.
     pub file: PathBuf,
+    /// What it would do if it were trusted.
     pub wants: Wants,
     /// The files that have another content than the one that was trusted; `None` where none was.
     pub changed: Option<Vec<String>>,
@@ -70,6 +78,7 @@ impl Question {
 /// A file that nobody trusts, and that wants more than to tighten.
 #[derive(Debug, thiserror::Error)]
 pub struct Untrusted {
+    /// What a person would have been asked.
     pub question: Question,
     /// Why the record could not be asked, or written.
     pub trouble: Option<TrustError>,
@@ -100,6 +109,7 @@ impl fmt::Display for Untrusted {
     }
 }
 
+/// A long line could hide its end; how much is missing is said.
 fn bounded(line: &str) -> String {
     let line = written_out(line);
     let count = line.chars().count();

@@ -1,4 +1,8 @@
 //! The record of what a person trusts: one file in the person's own configuration directory.
+//!
+//! It is data and holds no secret, but whoever can write it can have anything trusted. So it counts
+//! only if nobody else may write it, a damaged one trusts nothing and is never written over, and
+//! changes are made under a lock and in one step.
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -30,6 +34,7 @@ pub struct Trusted {
     pub files: BTreeMap<String, Option<String>>,
 }
 
+/// The file as a whole; unknown fields make it damaged.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Book {
@@ -40,20 +45,24 @@ struct Book {
 /// Why the record cannot be used. Nothing is trusted then.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
+    /// Not what this program writes, or others may write it.
     #[error(
         "the record of what is trusted, {}, is damaged ({why}), so nothing is trusted; look into it, \
          then move it away and trust again what you know",
         file.display()
     )]
     Damaged { file: PathBuf, why: String },
+    /// It is there, and the system does not let it be read.
     #[error("the record of what is trusted, {}, cannot be read: {source}", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
+    /// The answer could not be kept.
     #[error(
         "the record of what is trusted, {}, cannot be written: {source}; make the directory writable, or say \
          --trust for this once",
         file.display()
     )]
     Unwritable { file: PathBuf, source: io::Error },
+    /// There is nowhere to keep it.
     #[error(
         "the home directory is not known, so nothing can be recorded as trusted; set HOME, or say --trust for this \
          once"
@@ -62,10 +71,12 @@ pub enum TrustError {
 }
 
 impl TrustRecord {
+    /// Nothing is read yet.
     pub fn at(file: PathBuf) -> Self {
         Self { file }
     }
 
+    /// Where it is, or would be.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -87,6 +98,7 @@ impl TrustRecord {
         }
     }
 
+    /// Whether the very same contents of all files were trusted.
     pub fn trusts(&self, contents: &Contents) -> Result<bool, TrustError> {
         Ok(self.changed(contents)?.is_some_and(|it| it.is_empty()))
     }
@@ -171,6 +183,7 @@ impl TrustRecord {
         self.replace(dir, &text).map_err(unwritable)
     }
 
+    /// The directory is synced as well, so that the new name survives a loss of power.
     fn replace(&self, dir: &Path, text: &[u8]) -> io::Result<()> {
         // Made for its owner alone.
         let mut new = tempfile::NamedTempFile::new_in(dir)?;
@@ -180,6 +193,7 @@ impl TrustRecord {
         File::open(dir)?.sync_all()
     }
 
+    /// A pipe in its place makes nobody wait.
     fn read(&self) -> Result<Option<Vec<u8>>, TrustError> {
         let unreadable = |source| TrustError::Unreadable {
             file: self.file.clone(),

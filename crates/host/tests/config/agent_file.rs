@@ -172,7 +172,7 @@ fn a_mistake_is_said_with_its_file_and_line() {
         ),
         (
             "---\noutput:\n  format: xml\n---\n",
-            "line 3: format must be json, markdown or text, not the text \"xml\"",
+            "line 3: format must be one of json, markdown, text, not \"xml\"",
         ),
         (
             "---\ninput:\n  formt: text\n---\n",

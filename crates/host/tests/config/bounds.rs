@@ -238,6 +238,32 @@ fn flag(key: &str, value: Value) -> (String, Given) {
     (key.to_owned(), Given { value, place })
 }
 
+/// No name stands for "none": a server may give any name to a tool.
+#[test]
+fn lists_without_a_common_tool_let_none_through() {
+    let server = |tools: Value| json!({ "mcpServers": { "s": { "command": "good", "toolsAllowed": tools } } });
+    let (own, found) = (server(json!(["a"])), server(json!(["b"])));
+    let untrusted = Layers::new(&[(HOME, &own), (CWD, &found)]);
+    let trusted = Layers::new(&[(HOME, &own), (CWD, &found)]).trusting(CWD);
+    for layers in [untrusted, trusted] {
+        let trust = Trust::new(
+            layers.world.places.own(),
+            Some(layers.record.clone()),
+            Stance::Look,
+        );
+        let config = Config::load(&layers.world.places, Environment::default(), &trust)
+            .expect("it can be read");
+        let server = config
+            .mcp_server("s")
+            .expect("it can be read")
+            .expect("it is there");
+        assert_eq!(
+            (server.tools_allowed, server.tools_denied),
+            (vec!["a".to_owned()], vec!["*".to_owned()])
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -73,7 +73,7 @@ fn who_vouches_for_a_person_is_read_and_what_is_missing_is_named() {
         place: ProviderPlace::Issuer("https://p".into()),
         client_id: "d".into(),
         client_secret: Some("hidden".into()),
-        subject: Subject::Said("hidden too".into()),
+        subject: Subject::Token("hidden too".into()),
         subject_kind: SubjectKind::RefreshToken,
     };
     assert_eq!(found(&with(&in_file)), Ok(Some(expected)));
@@ -81,7 +81,7 @@ fn who_vouches_for_a_person_is_read_and_what_is_missing_is_named() {
     let provider = found(&with(&said))
         .expect("it is good")
         .expect("it is there");
-    assert_eq!(provider.subject, Subject::Said("hidden".into()));
+    assert_eq!(provider.subject, Subject::Token("hidden".into()));
     assert!(!format!("{provider:?} {:?}", provider.subject).contains("hidden"));
     let but = |change: Value| {
         let mut provider = said.clone();
@@ -155,7 +155,7 @@ fn the_file_of_a_token_may_be_anywhere_for_the_person_and_beneath_its_directory_
         .file("outside", "key");
     let inside = with(&world.path("cwd/token").to_string_lossy());
     let world = world.file("cwd/.ai-agent.json", inside);
-    assert_eq!(subject(&world), Ok(Subject::Said("abc".into())));
+    assert_eq!(subject(&world), Ok(Subject::Token("abc".into())));
     let outside = with(&world.path("outside").to_string_lossy());
     let world = world.file("cwd/.ai-agent.json", outside);
     assert!(subject(&world).is_err_and(|why| why.contains("tokenFile")));

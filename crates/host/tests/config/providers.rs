@@ -254,7 +254,7 @@ fn a_price_in_another_unit_or_currency_is_a_problem() {
         ),
         (
             json!({"currency": "EUR"}),
-            "pricing.p.m.currency must be one of USD, not the text \"EUR\"",
+            "pricing.p.m.currency must be one of USD, not \"EUR\"",
         ),
     ];
     for (price, expected) in rows {

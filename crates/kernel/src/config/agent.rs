@@ -12,13 +12,16 @@ use super::ReportSpec;
 pub struct AgentConfig {
     /// Names the agent in accounts.
     pub name: String,
+    /// How the model is told to write its calls and its report.
     pub encoding: Encoding,
     /// Marks the tags of this run, so that nothing the agent reads can pass for one.
     pub nonce: String,
+    /// What the run must end with.
     pub report: ReportSpec,
     /// What the agent may use, as its file says it: servers, and tools that are built in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
+    /// The agents that it may call, each as a tool of its own. Empty for most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<SubAgent>,
     /// The configuration files, highest first, that say what the names in `tools` mean.
@@ -41,27 +44,33 @@ pub struct HandedDown {
     /// The file of `--config`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_file: Option<String>,
-    /// Where layers of the configuration lie.
+    /// The directory of the person's own layer, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
+    /// The directory of the machine's own layer, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etc: Option<String>,
+    /// The directory of the program, in which a layer may lie, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binary_dir: Option<String>,
-    /// Options by their keys: those that hold for all agents, those of the command line, and what is usual.
+    /// Options by their keys: those that hold for all agents, whatever their files say.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, HandedOption>,
+    /// Options that were given on the command line, but for those that are meant for one agent alone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, HandedOption>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub usual: BTreeMap<String, HandedOption>,
+    /// Options that variables of the environment set.
+    #[serde(rename = "usual", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, HandedOption>,
     /// Whether prompts may include files from anywhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub includes_anywhere: bool,
 }
 
+/// An option that is handed down, with the place that is named where it turns out to be wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandedOption {
+    /// Unread: the agent that is called checks it by its own table of options.
     pub value: Value,
     /// Where it was said.
     pub place: String,
@@ -90,6 +99,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    /// The word for it in agent files, flags and logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Native => "native",

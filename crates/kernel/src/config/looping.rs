@@ -20,11 +20,13 @@ pub const PARSER_VERSION: &str = "1.0.0";
 /// What makes a run work in loops.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoopConfig {
+    /// The rule of the workspace that the run belongs to; accounts and audits name it.
     pub rule_id: RuleId,
     /// The parts of the prompt as a JSON array; see [`LoopConfig::new`].
     pub(crate) segments: Text,
     /// SHA-256 of the prompt file, in hexadecimal digits.
     pub prompt_hash: String,
+    /// The reading that was in force when the run began; see [`PARSER_VERSION`].
     pub parser_version: String,
     /// Whether whatever is wrong with a reply fails it as a whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -32,10 +34,15 @@ pub struct LoopConfig {
     /// The instructions that may be used; all of them where it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_tags: Vec<String>,
+    /// Whether what it writes takes effect at once or waits for a person.
     pub mode: Mode,
+    /// What it may change, and how much in one loop.
     pub scope: Scope,
+    /// The rest between two loops that have something to do.
     pub loop_delay_ms: u64,
+    /// The rest before a loop that found nothing to do looks again.
     pub idle_delay_ms: u64,
+    /// The size of the memory as JSON at which the agent is told to page; see [`PAGING_BYTES`].
     pub paging_bytes: u64,
     /// Whether states follow one another in their order, and `record_organizing` comes by itself. Logs of before do not
     /// say so.
@@ -52,7 +59,7 @@ pub struct LoopConfig {
 }
 
 impl LoopConfig {
-    /// Settings with nothing but the usual; callers change what they are about.
+    /// Settings with nothing but the defaults; callers change what they are about.
     pub fn new(rule_id: RuleId, scope: Scope, segments: &[Segment]) -> Self {
         // Segments are texts, so this cannot fail.
         let segments = serde_json::to_string(segments).unwrap_or_default();

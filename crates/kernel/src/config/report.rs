@@ -6,24 +6,32 @@ use serde_json::Value;
 /// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReportFormat {
+    /// GitHub markdown; the default.
     #[default]
     #[serde(rename = "markdown")]
     Markdown,
+    /// The same with fenced mermaid diagrams.
     #[serde(rename = "markdown+mermaid")]
     MarkdownMermaid,
+    /// Messages of Slack, as JSON; they are checked against what Slack takes.
     #[serde(rename = "slack-block-kit")]
     SlackBlockKit,
+    /// Plain text for a terminal.
     #[serde(rename = "tty")]
     Tty,
+    /// Plain text for another program.
     #[serde(rename = "pipe")]
     Pipe,
+    /// One JSON value; the only format that a schema can be given for.
     #[serde(rename = "json")]
     Json,
+    /// Whatever serves the agent that called this one.
     #[serde(rename = "sub-agent")]
     SubAgent,
 }
 
 impl ReportFormat {
+    /// In the order in which help texts list them.
     pub const ALL: [Self; 7] = [
         Self::Markdown,
         Self::MarkdownMermaid,
@@ -34,6 +42,7 @@ impl ReportFormat {
         Self::SubAgent,
     ];
 
+    /// The id of the format, as agent files and logs have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Markdown => "markdown",
@@ -81,6 +90,7 @@ impl std::fmt::Display for ReportFormat {
 /// The report that a run is to give.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReportSpec {
+    /// What the report is read as, whatever the model says that it wrote.
     pub format: ReportFormat,
     /// What a JSON report must look like.
     #[serde(default, skip_serializing_if = "Option::is_none")]

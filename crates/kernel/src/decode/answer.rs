@@ -14,7 +14,7 @@ pub(super) fn split(reply: Reply, asked_model: &str) -> (Answer, Vec<ReplyCall>)
         signed: reply.signed.map(Into::into),
         usage: reply.usage,
         cost: reply.cost,
-        finish: (finish != Finish::usual(!reply.calls.is_empty())).then_some(finish),
+        finish: (finish != Finish::default_of(!reply.calls.is_empty())).then_some(finish),
         stop_reason: reply
             .stop_reason
             .filter(|reason| reason != finish.as_str())

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use fault::COMMENT;
 pub use fault::{InstructionFault, Problem};
-use markup::{Markup, Open, end_of_element, markup_at, short};
+use markup::{Markup, OpeningTag, end_of_element, markup_at, short};
 use tags::TagSpec;
 pub use tags::{
     INSTRUCTION_TAGS, RAM_ADD, RAM_DELETE, RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE,
@@ -35,15 +35,20 @@ pub struct InstructionRules<'a> {
 /// What a reply holds, in the order in which it stands there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instructions {
-    pub items: Vec<Written>,
+    /// At most as many instructions as the rules keep.
+    pub items: Vec<Element>,
+    /// How many more instructions there were.
     pub instructions_left_out: usize,
+    /// How many more faults there were.
     pub faults_left_out: usize,
 }
 
 /// One element of a reply.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Written {
+pub enum Element {
+    /// It can be carried out.
     Instruction {
+        /// One of [`INSTRUCTION_TAGS`].
         tag: &'static str,
         /// A JSON object with a member for each child.
         arguments: Value,
@@ -57,7 +62,7 @@ pub fn read_instructions(
     text: &str,
     rules: InstructionRules<'_>,
 ) -> Result<Instructions, InstructionFault> {
-    let mut reader = Reader {
+    let mut reader = InstructionReader {
         text: text.strip_prefix('\u{feff}').unwrap_or(text),
         at: 0,
         counted_to: 0,
@@ -73,7 +78,7 @@ pub fn read_instructions(
 }
 
 /// Reads from the beginning to the end, once.
-struct Reader<'a> {
+struct InstructionReader<'a> {
     text: &'a str,
     at: usize,
     /// Up to here line ends were counted.
@@ -86,7 +91,7 @@ struct Reader<'a> {
     has_element: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> InstructionReader<'a> {
     fn read_all(&mut self) -> Result<(), InstructionFault> {
         while let Some(place) = self.next_markup()? {
             let line = self.line_of(place);
@@ -155,7 +160,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn element(&mut self, open: Open<'a>, line: u32) -> Result<(), InstructionFault> {
+    fn element(&mut self, open: OpeningTag<'a>, line: u32) -> Result<(), InstructionFault> {
         self.has_element = true;
         self.at = open.end;
         let Some(spec) = TagSpec::of(open.name).filter(|spec| self.is_allowed(spec.name)) else {
@@ -180,7 +185,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The content of an element, which is read past.
-    fn content_of(&mut self, open: Open<'_>, line: u32) -> Result<&'a str, InstructionFault> {
+    fn content_of(&mut self, open: OpeningTag<'_>, line: u32) -> Result<&'a str, InstructionFault> {
         if open.is_closed {
             self.at = open.end;
             return Ok("");
@@ -251,7 +256,7 @@ impl<'a> Reader<'a> {
         }
         self.accepted += 1;
         let items = &mut self.read.items;
-        items.push(Written::Instruction { tag, arguments });
+        items.push(Element::Instruction { tag, arguments });
     }
 
     fn drop_element(&mut self, fault: InstructionFault) -> Result<(), InstructionFault> {
@@ -262,7 +267,7 @@ impl<'a> Reader<'a> {
         if items.len() - self.accepted >= FAULTS_MAX {
             self.read.faults_left_out += 1;
         } else {
-            items.push(Written::Dropped(fault));
+            items.push(Element::Dropped(fault));
         }
         Ok(())
     }
@@ -291,7 +296,7 @@ impl<'a> Reader<'a> {
 /// The name of a child that an instruction has and that did not come before.
 fn child(
     spec: &TagSpec,
-    open: Open<'_>,
+    open: OpeningTag<'_>,
     found: &[(&'static str, &str)],
 ) -> Result<&'static str, Problem> {
     let name = spec.child(open.name).ok_or(Problem::UnknownChild)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::attrless::{
-    InstructionFault, InstructionRules, Problem, RECORD_ADD, RECORD_UPDATE, Written,
+    Element, InstructionFault, InstructionRules, Problem, RECORD_ADD, RECORD_UPDATE,
     read_instructions,
 };
 use super::{Decoded, Rejected, answer};
@@ -60,8 +60,8 @@ pub(crate) fn decode(
         Ok(read) => {
             for item in read.items {
                 match item {
-                    Written::Instruction { tag, arguments } => calls.take(tag, &arguments),
-                    Written::Dropped(fault) => calls.drop_one(&fault),
+                    Element::Instruction { tag, arguments } => calls.take(tag, &arguments),
+                    Element::Dropped(fault) => calls.drop_one(&fault),
                 }
             }
             calls.left_out(read.instructions_left_out, read.faults_left_out);
@@ -296,7 +296,7 @@ mod tests {
     /// A log that says of a call that it was accepted, under settings that do not accept it.
     #[test]
     fn a_recorded_call_is_checked_as_if_it_had_just_been_read() {
-        let mut scope = Scope::usual(WorkspaceId::from_bytes([1; 16]));
+        let mut scope = Scope::default_of(WorkspaceId::from_bytes([1; 16]));
         scope.max_notes_per_loop = 1;
         let config = LoopConfig::new(RuleId::from_bytes([2; 16]), scope, &[]);
         let mut run = RunConfig::new("/", vec![]);

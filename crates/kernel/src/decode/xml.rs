@@ -22,8 +22,11 @@ const IGNORED_MAX: usize = 32;
 /// The place of a call. Numbers count on through the whole run, so each is used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Slot {
+    /// That of a call; written with four digits at least.
     Numbered(u32),
+    /// That of the report.
     Final,
+    /// That of a sentence on what the model does.
     Progress,
 }
 
@@ -69,9 +72,13 @@ impl fmt::Display for Slot {
 /// A call as it was written in a tag. Nothing in it is checked but its slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XmlCall {
+    /// It was offered in the request.
     pub slot: Slot,
+    /// The tool as written; of a reserved slot the only one that it may call.
     pub tool: String,
+    /// Whatever stands between the tags, without the line breaks beside them.
     pub payload: String,
+    /// The attribute `format`, which only reports have.
     pub format: Option<String>,
     /// Whether the closing tag was there; only a final report does without.
     pub closed: bool,
@@ -82,11 +89,14 @@ pub struct XmlCall {
 pub struct IgnoredTag {
     /// The start of the tag as it was written.
     pub tag: String,
+    /// Why it is none.
     pub reason: IgnoreReason,
 }
 
+/// Why a tag is no call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoreReason {
+    /// It has the form of a tag, but the nonce of another run or of none.
     WrongNonce,
     /// The slot was not offered in this request, or there is no such slot.
     NotOffered,
@@ -94,14 +104,18 @@ pub enum IgnoreReason {
     UsedTwice,
     /// The opening tag does not end.
     Malformed,
+    /// It names no tool.
     NoTool,
     /// A reserved slot calls only its own tool.
     WrongTool,
+    /// It holds nothing.
     Blank,
+    /// It has no end; only a final report does without.
     Unclosed,
 }
 
 impl IgnoreReason {
+    /// Its stable name, as the log and the docs have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::WrongNonce => "wrong_nonce",
@@ -142,7 +156,9 @@ impl UnclosedFinal {
 pub struct XmlFound {
     /// In the order in which they were written; each slot once.
     pub calls: Vec<XmlCall>,
+    /// The first 32 of them.
     pub ignored: Vec<IgnoredTag>,
+    /// Absent where the report was closed or there is none.
     pub unclosed_final: Option<UnclosedFinal>,
 }
 

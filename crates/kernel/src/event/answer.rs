@@ -5,16 +5,19 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::call::Call;
-use super::usual::is_instant;
+use super::defaults::is_instant;
 use crate::hash::Hash;
 use crate::model::Finish;
 use crate::money::Money;
 use crate::text::Text;
 use crate::usage::Usage;
 
+/// A reply that was decoded, with the calls in it as they were checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionMade {
+    /// The reply besides its calls.
     pub answer: Answer,
+    /// In the order in which they are executed; a batch comes after its members. Empty where the model only spoke.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
 }
@@ -22,8 +25,10 @@ pub struct DecisionMade {
 /// What is known of a reply besides its calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
+    /// What the model said. Where calls are tags they stand in it.
     #[serde(default, skip_serializing_if = "text_is_empty")]
     pub text: Text,
+    /// What it thought, as far as the provider shows that.
     #[serde(default, skip_serializing_if = "text_is_empty")]
     pub reasoning: Text,
     /// The hash of the text, where the run does not keep what the model wrote.
@@ -41,7 +46,7 @@ pub struct Answer {
     /// What the provider says that the request cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
-    /// Why the model stopped, where it is not the usual: for its calls, or because it had said all.
+    /// Why the model stopped, where it is not the default: for its calls, or because it had said all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
     /// The provider's own word for it, where it is not the common one.
@@ -53,8 +58,10 @@ pub struct Answer {
     /// Who answered behind a router.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<Arc<str>>,
+    /// The provider's own id of the request, for its support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Arc<str>>,
+    /// From the first byte sent to the last one read.
     #[serde(default, skip_serializing_if = "is_instant")]
     pub latency_ms: u64,
 }
@@ -63,7 +70,9 @@ impl Answer {
     /// Why the model stopped, in the provider's own word where that is known. `calls` are those of the reply.
     pub fn stop_reason(&self, calls: &[Call]) -> Arc<str> {
         let has_native = calls.iter().any(Call::is_native);
-        let finish = self.finish.unwrap_or_else(|| Finish::usual(has_native));
+        let finish = self
+            .finish
+            .unwrap_or_else(|| Finish::default_of(has_native));
         let own_word = self.stop_reason.clone();
         own_word.unwrap_or_else(|| finish.as_str().into())
     }
@@ -73,6 +82,7 @@ fn text_is_empty(text: &Text) -> bool {
     text.is_resolved() && text.is_empty()
 }
 
+/// Why no decision could be made from a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RejectReason {
@@ -89,6 +99,7 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
+    /// Its stable name, as the log and the docs have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "empty",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::usual::is_zero;
+use super::defaults::is_zero;
 use crate::hash::Hash;
 use crate::policy::Verdict;
 use crate::text::Text;
@@ -12,10 +12,12 @@ use crate::text::Text;
 /// A call of a decision: accepted, or refused with the reason that the model is shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Call {
+    /// Unique in the reply: results find their calls by it.
     pub id: Arc<str>,
     /// As the model wrote it, where the kernel had to give the call another id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_id: Option<Arc<str>>,
+    /// The tool that is executed, where the call is not refused.
     pub tool: Arc<str>,
     /// As the model wrote it, where it plainly meant another name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,6 +28,7 @@ pub struct Call {
     /// model wrote; what stands here never is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub masked: bool,
+    /// Why it is never executed, where it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refusal>,
     /// The tag, where the call was written in the text.
@@ -63,20 +66,28 @@ pub struct Tag {
     pub unclosed: bool,
 }
 
+/// Why a call is not executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
+    /// The stable name that programs go by.
     pub code: RefusalCode,
+    /// What the model is shown, with what to do about it.
     pub message: Text,
 }
 
+/// What was wrong with a call, by stable names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalCode {
+    /// The catalogue of the run has no such tool.
     UnknownTool,
+    /// The arguments are no JSON object, and could not be mended to one.
     MalformedArguments,
     /// The reply was cut by the output limit in the middle of the arguments.
     CutOff,
+    /// The arguments do not fit the tool's schema.
     InvalidArguments,
+    /// The reply holds more calls than a turn may.
     TooManyCalls,
     /// The tool is there, but not in the last turn.
     NotOffered,
@@ -95,9 +106,12 @@ pub enum RefusalCode {
 /// What a person said of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallReviewed {
+    /// The call's place in its reply, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub call: u32,
+    /// The tool of the call, for who reads the log.
     pub tool: Arc<str>,
+    /// What the run goes on with.
     pub verdict: Verdict,
     /// What the person looked at; see [`WaitingCall::digest`](crate::WaitingCall::digest).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use super::answer::Answer;
 
 /// What the context guard counts before a request, in tokens: `expected` is their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Form", into = "Form")]
+#[serde(from = "CountersForm", into = "CountersForm")]
 pub struct Counters {
     /// Committed by the last reply.
     pub current: u64,
@@ -22,12 +22,13 @@ pub struct Counters {
 /// As it stands in the log.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Form {
+enum CountersForm {
     Counted([u64; 3]),
     Estimated([u64; 4]),
 }
 
 impl Counters {
+    /// What the request holds in all.
     pub fn expected(&self) -> u64 {
         self.current
             .saturating_add(self.pending)
@@ -35,11 +36,11 @@ impl Counters {
     }
 }
 
-impl From<Form> for Counters {
-    fn from(form: Form) -> Self {
+impl From<CountersForm> for Counters {
+    fn from(form: CountersForm) -> Self {
         let ([current, pending, schema], estimated) = match form {
-            Form::Counted(counted) => (counted, None),
-            Form::Estimated([current, pending, schema, estimated]) => {
+            CountersForm::Counted(counted) => (counted, None),
+            CountersForm::Estimated([current, pending, schema, estimated]) => {
                 ([current, pending, schema], Some(estimated))
             }
         };
@@ -52,7 +53,7 @@ impl From<Form> for Counters {
     }
 }
 
-impl From<Counters> for Form {
+impl From<Counters> for CountersForm {
     fn from(counters: Counters) -> Self {
         let Counters {
             current,
@@ -70,6 +71,7 @@ impl From<Counters> for Form {
 /// How the context guard decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextGuarded {
+    /// What it looked at when it decided.
     pub at: GuardPoint,
     /// The targets whose windows would have been exceeded.
     pub blocked: Vec<Blocked>,
@@ -85,7 +87,9 @@ pub struct ContextCompacted {
     pub messages: Vec<u32>,
     /// What the next request would have held, and what it holds now.
     pub before: u64,
+    /// In tokens, as it is estimated.
     pub after: u64,
+    /// What the window takes that was exceeded most; negative where the reply alone is larger than it.
     pub limit: i64,
 }
 
@@ -93,11 +97,13 @@ pub struct ContextCompacted {
 /// still.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextSummarised {
+    /// The reply to the request for a summary; its text is the summary.
     pub answer: Answer,
     /// The first message that stays as it is. The goal stays, too.
     pub until: u32,
 }
 
+/// Where the guard looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GuardPoint {
@@ -107,9 +113,12 @@ pub enum GuardPoint {
     TurnPreflight,
 }
 
+/// A target whose window does not take a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
+    /// Its place among the targets of the run, from 0.
     pub target: u32,
+    /// What the request would hold there, in tokens.
     pub projected: u64,
     /// Negative where the reply alone is larger than the window.
     pub limit: i64,

@@ -8,13 +8,17 @@ use crate::usage::Usage;
 /// What is held in a budget for requests that were sent and that nobody counted: the most that they can have used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
+    /// How many such requests there were.
     pub requests: u32,
+    /// All that was reserved for them.
     pub usage: Usage,
+    /// The same in money, but for requests that were billed.
     #[serde(default)]
     pub cost: Money,
 }
 
 impl Held {
+    /// Whether every request was counted.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }

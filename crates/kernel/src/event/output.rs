@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::defaults::{is_free, is_instant, is_zero};
 use super::held::Held;
-use super::usual::{is_free, is_instant, is_zero};
 use crate::money::Money;
 use crate::text::Text;
 use crate::usage::Usage;
 
+/// What came of a call: what its tool returned, or what the kernel says in its place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolFinished {
+    /// The call's place in its reply, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub call: u32,
+    /// The tool that was executed, for who reads the log.
     pub tool: Arc<str>,
+    /// Failed too where the output was dropped.
     #[serde(default, skip_serializing_if = "Outcome::is_ok")]
     pub outcome: Outcome,
     /// What the model is shown.
@@ -25,6 +29,7 @@ pub struct ToolFinished {
     /// What the tool had said before its output was cut, where the run keeps that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<Text>,
+    /// How long it took; 0 where the kernel answered.
     #[serde(default, skip_serializing_if = "is_instant")]
     pub latency_ms: u64,
     /// What the host's tokenizer counted, where it knows the models' vocabularies.
@@ -85,7 +90,9 @@ impl ToolFinished {
 /// Tokens and money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
+    /// Of all requests together.
     pub usage: Usage,
+    /// Of all requests together; 0 where no price is known.
     #[serde(default, skip_serializing_if = "is_free")]
     pub cost: Money,
     /// The part of both that nobody counted.
@@ -96,10 +103,15 @@ pub struct Spent {
 /// An output that was not put before the model as it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
+    /// The whole of it, as the tool returned it.
     pub output: Text,
+    /// The room that it would have needed.
     pub tokens: u64,
+    /// The room that the sentence in its place needs.
     pub stub_tokens: u64,
+    /// What the next request would have held with it, in tokens.
     pub projected: u64,
+    /// What the window takes that it exceeds most.
     pub limit: i64,
     /// How much of it is shown all the same, where some of it had room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,9 +122,12 @@ pub struct Dropped {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
+    /// The tool did what it was asked to do.
     #[default]
     Ok,
+    /// The tool says that it did not; the output says why.
     Failed,
+    /// The host ended it for its time.
     TimedOut,
     /// The process died or the run was stopped while the call was under way.
     Interrupted,

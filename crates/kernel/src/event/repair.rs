@@ -41,6 +41,7 @@ pub enum RepairStep {
 }
 
 impl RepairStep {
+    /// Its stable name, as the log and the docs have it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::CodeFence => "code_fence",

@@ -11,13 +11,18 @@ use crate::policy;
 use crate::text::Text;
 use crate::tool::Catalog;
 
+/// Everything that a run depends on and no later event says: the first event of every log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStarted {
+    /// What the person asked for: the first message of the conversation.
     pub goal: Text,
+    /// The system text, with what the policy has to add to it.
     pub system: Text,
+    /// The settings, frozen: a change of the configuration does not reach a run that has begun.
     pub config: RunConfig,
     /// The catalogue as JSON; see [`Catalog::from_recorded`].
     tools: Text,
+    /// The run whose first turns this one has, where it is a fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Origin>,
     /// What the host's tokenizer counted, where it knows the models' vocabularies.
@@ -34,6 +39,7 @@ pub struct RunStarted {
 }
 
 impl RunStarted {
+    /// What [`start`](crate::start) takes. The system text is completed with what the policy demands.
     pub fn new(goal: Text, system: Text, config: RunConfig, catalog: Catalog) -> Self {
         Self {
             goal,
@@ -48,6 +54,7 @@ impl RunStarted {
         }
     }
 
+    /// The tools; absent only where the event was read without its entry.
     pub fn catalog(&self) -> Option<&Catalog> {
         self.catalog.as_ref()
     }
@@ -71,7 +78,9 @@ impl RunStarted {
 /// Where a forked run was taken from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
+    /// The run that it was taken from.
     pub run: RunId,
+    /// The turn before whose first request it was taken.
     pub turn: u32,
     /// The hash of the last entry that was taken over.
     pub head: Hash,

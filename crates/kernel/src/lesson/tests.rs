@@ -29,7 +29,7 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
     use crate::accepts::SignedThoughts as Signed;
     use Dialect::{Chat, Gemini, Messages};
     use Lesson::*;
-    let usual = Accepts::default;
+    let defaults = Accepts::default;
     let minimal = || Accepts {
         efforts: Effort::ALL.to_vec(),
         ..Accepts::default()
@@ -61,7 +61,7 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
             Some(OutputLimit(OutputLimitField::MaxCompletionTokens)),
         ),
@@ -69,7 +69,7 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
             Chat,
             Accepts {
                 output_limit: OutputLimitField::MaxCompletionTokens,
-                ..usual()
+                ..defaults()
             },
             "422: body.max_completion_tokens: Extra inputs are not permitted",
             Some(OutputLimit(OutputLimitField::MaxTokens)),
@@ -87,19 +87,19 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Function tools with reasoning_effort are not supported for gpt-5.5 in /v1/chat/completions. Please use /v1/responses instead or set reasoning_effort to 'none'.",
             Some(Route(Dialect::Responses)),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "The `reasoning_content` in the thinking mode must be passed back to the API.",
             Some(ThoughtReturn(super::ThoughtReturn::Content)),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Conversation roles must alternate user/assistant/user/assistant/...",
             Some(Alternate),
         ),
@@ -107,44 +107,44 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
             Chat,
             Accepts {
                 alternates: true,
-                ..usual()
+                ..defaults()
             },
             "Conversation roles must alternate user/assistant/user/assistant/...",
             Some(NoUserAfterTool),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Unexpected role 'user' after role 'tool'",
             Some(NoUserAfterTool),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Tool call id was call_0fypS1hVX but must be a-z, A-Z, 0-9, with a length of 9.",
             Some(CallIds(super::CallIds::Nine)),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 44 instead.",
             Some(CallIds(super::CallIds::Short)),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Unrecognized request argument supplied: reasoning_effort",
             Some(LeaveOut(Parameter::Thinking)),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Unknown field: safe_prompt",
             Some(LeaveOutCustom("safe_prompt".into())),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "stream_options is not supported",
             Some(LeaveOut(Parameter::StreamUsage)),
         ),
@@ -154,30 +154,30 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
             "Thinking budget is not supported; use thinking_level instead",
             Some(Thinking(ThinkingForm::Level)),
         ),
-        (Chat, usual(), "the model is overloaded", None),
-        (Chat, usual(), "", None),
+        (Chat, defaults(), "the model is overloaded", None),
+        (Chat, defaults(), "", None),
         (
             Chat,
-            usual(),
+            defaults(),
             "invalid: temperature, top_p, top_k, reasoning_effort, safe_prompt",
             None,
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
             None,
         ),
-        (Chat, usual(), "max_tokens must be at most 4096", None),
+        (Chat, defaults(), "max_tokens must be at most 4096", None),
         (
             Chat,
-            usual(),
+            defaults(),
             "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions.",
             Some(Route(Dialect::Responses)),
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "This model is only supported in v1/responses and not in v1/chat/completions.",
             Some(Route(Dialect::Responses)),
         ),
@@ -185,14 +185,14 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
             Chat,
             Accepts {
                 alternates: true,
-                ..usual()
+                ..defaults()
             },
             "Jinja Exception: conversation roles must alternate user and assistant roles",
             Some(NoUserAfterTool),
         ),
         (
             Messages,
-            usual(),
+            defaults(),
             "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
             Some(SignedThoughts(Signed::LeftOut)),
         ),
@@ -208,19 +208,19 @@ fn what_services_are_known_to_say_teaches_what_they_mean() {
         // A word that is called like a field is not the field.
         (
             Chat,
-            usual(),
+            defaults(),
             "The upstream's safe_prompt check failed; tool use is not supported",
             None,
         ),
         (
             Chat,
-            usual(),
+            defaults(),
             "body.safe_prompt: Extra inputs are not permitted",
             Some(LeaveOutCustom("safe_prompt".into())),
         ),
         // What was not sent is not what was refused.
-        (Chat, usual(), "service_tier is not supported", None),
-        (Chat, usual(), "temperatures differ", None),
+        (Chat, defaults(), "service_tier is not supported", None),
+        (Chat, defaults(), "temperatures differ", None),
     ];
     for (dialect, accepts, message, expected) in cases {
         let lesson = Lesson::of(

@@ -3,15 +3,22 @@
 /// A state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
+    /// What is to be done is thought over; who is in no other state is in this one.
     Planning,
+    /// The steps are done.
     Executing,
+    /// What was done is looked at.
     Evaluating,
+    /// Nothing is left to do: the loop rests.
     Idle,
+    /// Over one of the four: notes are put in order.
     RecordOrganizing,
+    /// Over one of the four: the memory is too large and must shrink.
     Paging,
 }
 
 impl State {
+    /// In the order in which an agent goes through them.
     pub const ALL: [Self; 6] = [
         Self::Planning,
         Self::Executing,
@@ -21,6 +28,7 @@ impl State {
         Self::Paging,
     ];
 
+    /// The label by which memory, prompts and instructions name it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Planning => "planning",
@@ -32,6 +40,7 @@ impl State {
         }
     }
 
+    /// Reads a label; blanks around it do not matter.
     pub fn of(label: &str) -> Option<Self> {
         let label = label.trim();
         Self::ALL.into_iter().find(|state| state.as_str() == label)

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 pub struct ToolPattern(String);
 
 impl ToolPattern {
+    /// Any text is a pattern.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self(pattern.into())
     }
 
+    /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -211,7 +211,7 @@ impl Reporting {
     }
 
     /// Whether the model, told that texts are ignored, has written one again: it is the report.
-    pub(super) fn said_prose_again(&self) -> bool {
+    pub(super) fn has_repeated_prose(&self) -> bool {
         self.prose > 1
     }
 
@@ -231,9 +231,9 @@ impl Reporting {
             return read.or_else(|fault| of_text(&call.arguments).map(from_tag).ok_or(fault));
         }
         let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
-        let said = report::text_of_call(&arguments);
+        let text = report::text_of_call(&arguments);
         let read = report::from_call(spec, &arguments);
-        let read = read.or_else(|fault| said.and_then(of_text).ok_or(fault))?;
+        let read = read.or_else(|fault| text.and_then(of_text).ok_or(fault))?;
         Ok(match call.tag {
             Some(_) => from_tag(read),
             None => read,

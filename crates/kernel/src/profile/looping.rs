@@ -6,8 +6,8 @@ mod codes;
 mod op;
 mod operation;
 mod prompt;
+mod results;
 mod summary;
-mod told;
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ use codes::{
 };
 use op::{LoopRules, enters_state};
 pub(super) use prompt::rejection;
+use results::LoopResults;
 use summary::{Alike, alike_in, summary_of_finished, summary_of_refused};
-use told::Told;
 
 pub(super) const CONDUCT: Conduct = Conduct {
     converses: false,
@@ -93,7 +93,7 @@ pub(crate) struct Looping {
     /// The system text of the turn's requests.
     system: Text,
     /// What came of the calls of the turn.
-    told: Told,
+    results: LoopResults,
     /// The next turn does not begin before.
     rest_until: Millis,
     operations: u32,
@@ -126,7 +126,7 @@ impl Looping {
             memory,
             segments: config.segments().into(),
             system: Text::default(),
-            told: Told::default(),
+            results: LoopResults::default(),
             rest_until: at,
             operations: 0,
             summaries: Summaries::default(),
@@ -234,7 +234,7 @@ impl Looping {
         let mut tried = self.memory.clone();
         let rules = self.rules(calls, at);
         let (outcome, text, code) = match op.perform(&mut tried, &call.arguments, rules) {
-            Ok(told) => (Outcome::Ok, told.to_owned(), None),
+            Ok(message) => (Outcome::Ok, message.to_owned(), None),
             Err(fault) => (
                 Outcome::Failed,
                 format!("(tool failed: {fault})"),
@@ -275,14 +275,14 @@ impl Looping {
             Alike::Some | Alike::None | Alike::Unseen => {}
         }
         TurnLeft {
-            results: self.told.text(),
+            results: self.results.text(),
             memory: self.memory.text(),
         }
     }
 
     /// A decision was made: what came of the last turn has been seen.
     pub(super) fn decided(&mut self, answer: &Answer, calls: &[Call]) {
-        self.told = Told::default();
+        self.results = LoopResults::default();
         self.rejected = None;
         let is_accepted = |call: &&Call| call.refused.is_none();
         let thinks = |call: &Call| &*call.tool == RAM_ADD && about(call) == THINK_LOG_KEY;
@@ -301,7 +301,7 @@ impl Looping {
 
     /// Puts what came of a call before the model, in its next turn.
     pub(super) fn tell(&mut self, call: &Call, text: &Text, outcome: Outcome) {
-        self.told.push(&call.tool, &about(call), outcome, text);
+        self.results.push(&call.tool, &about(call), outcome, text);
     }
 
     /// What a call did to the memory, and what it is counted as.

@@ -14,15 +14,21 @@ const REQUEST_BYTES_MAX: usize = 4096;
 /// What the instructions of one request depend on.
 #[derive(Clone, Debug)]
 pub struct XmlNext<'a> {
+    /// What marks the tags of the run.
     pub nonce: &'a str,
+    /// The turn that the request is of, from 1.
     pub turn: u32,
+    /// The turn that is the last, as it stands now.
     pub turns_max: u32,
+    /// What is written as tags: everything, or the report alone.
     pub encoding: Encoding,
     /// The numbered slots that are free in this request.
     pub slots: Range<u32>,
+    /// Those that are explained; the report is not among them.
     pub tools: &'a [&'a ToolSpec],
     /// Whether progress may be reported.
     pub progress: bool,
+    /// What the report has to be.
     pub report: &'a ReportSpec,
     /// Whether the model must report now.
     pub final_only: bool,
@@ -137,11 +143,15 @@ fn write_tag(text: &mut String, nonce: &str, slot: Slot, attributes: &str, paylo
 /// What came of one call.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolResponse<'a> {
+    /// What marks the tags of the run.
     pub nonce: &'a str,
+    /// That of the call.
     pub slot: Slot,
+    /// A name that can be sent, even where the model wrote one that cannot.
     pub tool: &'a str,
     /// `ok` or `failed`.
     pub status: &'a str,
+    /// How long the call took; 0 where nothing was executed.
     pub duration_ms: u64,
     /// The payload of the call.
     pub request: &'a str,

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use super::{Mistake, escaped, nearest, short, type_of};
+use super::{Mistake, escaped, short};
 
 /// A mistake with its place, as those tell it who describe what is read.
 pub trait ReadFault {
@@ -28,8 +28,18 @@ pub struct Fields<'a, 'f, F> {
 impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
     /// `None`, and a fault, where the value is no object.
     pub fn of(value: &'a Value, at: &str, faults: &'f mut Vec<F>) -> Option<Self> {
+        Self::of_kind(value, "an object", at, faults)
+    }
+
+    /// The same for an object that has a name.
+    fn of_kind(
+        value: &'a Value,
+        expected: &'static str,
+        at: &str,
+        faults: &'f mut Vec<F>,
+    ) -> Option<Self> {
         let Value::Object(fields) = value else {
-            let kind = Mistake::wrong_type("an object", value);
+            let kind = Mistake::wrong_type(expected, value);
             faults.push(F::new(at.into(), kind.into()));
             return None;
         };
@@ -66,10 +76,7 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
             .keys()
             .filter(|it| !known.contains(&it.as_str()));
         let unknown = |field: &String| {
-            let kind = Mistake::UnknownField {
-                field: short(field),
-                nearest: nearest(field, known.iter().copied()).map(str::to_owned),
-            };
+            let kind = Mistake::unknown_field(field, known.iter().copied());
             (self.at(field), kind)
         };
         others.map(unknown).collect()
@@ -102,6 +109,12 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
                 None
             }
         }
+    }
+
+    /// A text, whatever it holds.
+    pub fn any_text(&mut self, field: &str) -> Option<&'a str> {
+        let wrong = |value| Mistake::wrong_type("a text", value);
+        self.parsed(field, |value| value.as_str().ok_or_else(|| wrong(value)))
     }
 
     /// A text of one or more lines that holds something.
@@ -167,8 +180,13 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
 
     /// The fields of an object in this one.
     pub fn object(&mut self, field: &str) -> Option<Fields<'a, '_, F>> {
+        self.object_of(field, "an object")
+    }
+
+    /// The same where a person is better told what the object holds.
+    pub fn object_of(&mut self, field: &str, expected: &'static str) -> Option<Fields<'a, '_, F>> {
         let at = self.at(field);
-        Fields::of(self.given(field)?, &at, self.faults)
+        Fields::of_kind(self.given(field)?, expected, &at, self.faults)
     }
 
     /// The members of an array, each with its place. `members` says what they must be.
@@ -191,7 +209,7 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
         members_max: usize,
         bytes_max: usize,
     ) -> Option<Vec<(String, &'a str)>> {
-        let values = self.array(field, "an array of texts")?;
+        let values = self.array(field, "a list of texts")?;
         if values.len() > members_max {
             let (found, most) = (values.len(), members_max);
             self.fault(field, Mistake::TooMany { found, most });
@@ -226,23 +244,4 @@ fn checked_text(value: &Value, bytes_max: usize) -> Result<&str, Mistake> {
         return Err(Mistake::Control);
     }
     Ok(text)
-}
-
-impl Mistake {
-    /// A value of another type than the expected one.
-    pub fn wrong_type(expected: &'static str, found: &Value) -> Self {
-        Self::WrongType {
-            expected,
-            found: type_of(found),
-        }
-    }
-
-    /// A word that is not among the known ones.
-    pub fn unknown_word<'k>(written: &str, known: impl Iterator<Item = &'k str> + Clone) -> Self {
-        Self::UnknownWord {
-            found: short(written),
-            known: known.clone().collect::<Vec<_>>().join(", "),
-            nearest: nearest(written, known).map(str::to_owned),
-        }
-    }
 }

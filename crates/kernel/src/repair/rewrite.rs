@@ -25,7 +25,7 @@ enum Want {
     Done,
 }
 
-struct Open {
+struct OpenBracket {
     closer: char,
     is_empty: bool,
 }
@@ -34,7 +34,7 @@ pub(super) struct Rewriter<'a> {
     pub(super) rest: &'a str,
     pub(super) json: String,
     pub(super) steps: BTreeSet<RepairStep>,
-    open: Vec<Open>,
+    open: Vec<OpenBracket>,
     want: Want,
 }
 
@@ -172,7 +172,7 @@ impl<'a> Rewriter<'a> {
             return None;
         }
         self.json.push(opener);
-        self.open.push(Open {
+        self.open.push(OpenBracket {
             closer,
             is_empty: true,
         });

@@ -11,17 +11,17 @@ use crate::decode::xml::TAG;
 use crate::repair::{self, Parsed};
 
 /// A report, and what was put right in it.
-type Read = Result<(Report, Vec<ReportWarning>), ReportFault>;
+type ReadResult = Result<(Report, Vec<ReportWarning>), ReportFault>;
 
 /// Reads the report from the arguments of a call.
-pub fn from_call(spec: &ReportSpec, arguments: &Value) -> Read {
+pub fn from_call(spec: &ReportSpec, arguments: &Value) -> ReadResult {
     let mut warnings = vec![];
     let field = field(spec.format);
     let Some(arguments) = arguments.as_object() else {
         return Err(ReportFault::NotAnObject { field });
     };
-    let said = first(arguments, &["report_format", "format"]).and_then(Value::as_str);
-    warn_of_format(spec, said, &mut warnings);
+    let written = first(arguments, &["report_format", "format"]).and_then(Value::as_str);
+    warn_of_format(spec, written, &mut warnings);
     let content = first(arguments, &[field, "report_content", "content"])
         .ok_or(ReportFault::Missing { field })?;
     let content = match content.as_str() {
@@ -38,7 +38,7 @@ pub fn from_call(spec: &ReportSpec, arguments: &Value) -> Read {
 }
 
 /// Reads the report from the payload of its tag.
-pub fn from_xml(spec: &ReportSpec, format_attribute: Option<&str>, payload: &str) -> Read {
+pub fn from_xml(spec: &ReportSpec, format_attribute: Option<&str>, payload: &str) -> ReadResult {
     let mut warnings = vec![];
     warn_of_format(spec, format_attribute, &mut warnings);
     let payload = Value::String(payload.to_owned());
@@ -144,8 +144,8 @@ fn first<'a>(members: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value
     values.find(|value| !value.is_null())
 }
 
-fn warn_of_format(spec: &ReportSpec, said: Option<&str>, warnings: &mut Vec<ReportWarning>) {
-    let Some(found) = said else { return };
+fn warn_of_format(spec: &ReportSpec, written: Option<&str>, warnings: &mut Vec<ReportWarning>) {
+    let Some(found) = written else { return };
     if ReportFormat::parse(found) != Some(spec.format) {
         warnings.push(ReportWarning::OtherFormat {
             found: found.chars().take(40).collect(),

@@ -9,16 +9,20 @@ use crate::config::{ReportFormat, ReportSpec};
 /// Why there is no report of the model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyntheticReason {
+    /// The turns were used up.
     MaxTurnsExhausted,
     /// The model tried to report, and never well.
     FinalReportToolFailed,
+    /// The context was full, so that the last turn came early.
     ContextOverflow,
     /// A limit of time, tokens or money, or no progress.
     LimitReached,
+    /// The providers failed in the last turn.
     ModelFailed,
 }
 
 impl SyntheticReason {
+    /// The word for it in the metadata of the report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MaxTurnsExhausted => "max_turns_exhausted",
@@ -33,10 +37,13 @@ impl SyntheticReason {
 /// How a run ended without a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortfall<'a> {
+    /// The reason that the metadata of the report names.
     pub reason: SyntheticReason,
+    /// The turns that the text of the report names.
     pub turns_completed: u32,
     /// How often the model tried to report.
     pub report_attempts: u32,
+    /// Why the model stopped last, in the provider's word; absent where it never answered.
     pub last_stop_reason: Option<&'a str>,
     /// One more sentence for the person.
     pub cause: Option<&'a str>,

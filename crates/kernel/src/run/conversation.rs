@@ -1,40 +1,35 @@
-//! The conversation of a run: what the model said, and what it is shown of the calls that it made.
+//! What the model said, as the conversation of a run has it, and what the next request says of it.
 
-use std::sync::Arc;
-
-use super::guard::exceeded;
-use super::{Run, ToolOutput};
+use super::Run;
+use super::setup::sendable_name;
 use crate::budget;
-use crate::context::{self, DROPPED, REFUSED};
-use crate::decode::xml::Slot;
-use crate::event::{Call, DecisionMade, Outcome};
+use crate::event::{Call, DecisionMade};
 use crate::model::{Message, MessageCall};
-use crate::own_tools::OwnTool;
 use crate::prompt;
-use crate::prompt::xml::{ToolResponse, tool_response};
-use crate::text::Text;
-use crate::tokens::MESSAGE_TOKENS;
 
 impl Run {
-    pub(super) fn message_tokens(&self, message: &Message) -> u64 {
-        context::message_tokens(&self.gauge, message)
-    }
-
-    fn push(&mut self, message: Message, tokens: Option<u64>) {
-        self.ledger.said(&message);
+    pub(super) fn push(&mut self, message: Message, tokens: Option<u64>) {
+        self.tally.ledger.add(&message);
         if self.is_guarded() {
-            let tokens = tokens.unwrap_or_else(|| self.message_tokens(&message));
-            self.context.said(tokens);
+            let tokens = tokens.unwrap_or_else(|| self.meter.message_tokens(&message));
+            self.meter.context.add(tokens);
         }
-        self.conversation.push(message);
+        self.dialogue.conversation.push(message);
     }
 
     /// Counts a message no more. What a provider counted with it is taken for what it was.
     pub(super) fn unsay(&mut self, message: &Message) {
-        self.ledger.unsaid(budget::message_bytes(message));
+        self.tally.ledger.remove(budget::message_bytes(message));
         if self.is_guarded() {
-            self.context.uncounted(self.message_tokens(message), 0);
+            let tokens = self.meter.message_tokens(message);
+            self.meter.context.uncounted(tokens, 0);
         }
+    }
+
+    /// Takes out what the reply before this one left in the last turn.
+    pub(super) fn take_back(&mut self) {
+        let out = self.dialogue.take_exchange();
+        out.iter().for_each(|message| self.unsay(message));
     }
 
     /// Puts what the model said into the conversation.
@@ -46,7 +41,7 @@ impl Run {
         let calls: Vec<MessageCall> = native.map(|(_, call)| message_call(call, mends)).collect();
         self.notice(decision);
         if !answer.reasoning.is_empty() || answer.signed.is_some() {
-            self.context.thought();
+            self.meter.context.thought();
         }
         self.push(
             Message::Assistant {
@@ -74,110 +69,15 @@ impl Run {
         let not_shown = calls.len() - shown.count();
         let edition = self.config().edition;
         let nothing_done = self.profile().nothing_done(decision, edition);
-        self.notices.extend(nothing_done.map(Into::into));
+        let notices = &mut self.dialogue.notices;
+        notices.extend(nothing_done.map(Into::into));
         if not_shown > 0 {
-            self.notices.push(prompt::not_shown(not_shown));
+            notices.push(prompt::not_shown(not_shown));
         }
-        match is_thought || self.exchange.is_some() {
-            true => self.notice_again(),
-            false => self.useless = 0,
+        match is_thought || self.dialogue.has_exchange() {
+            true => self.dialogue.was_useless(edition.varies_requests()),
+            false => self.dialogue.was_useful(),
         }
-    }
-
-    /// Puts before the model why a call was not executed, in short where there is no room.
-    pub(super) fn refuse(&mut self, call: &Call, text: Text) {
-        let tokens = self.tokens_of(call, &text, Outcome::Failed, 0);
-        let has_room = exceeded(self, tokens).is_none();
-        let text = if has_room { text } else { REFUSED.into() };
-        self.answer_call(call, &text, Outcome::Failed, 0, None);
-    }
-
-    /// Puts what came of a call before the model: where the provider has a place for it, or as a message
-    /// that names the tag.
-    pub(super) fn answer_call(
-        &mut self,
-        call: &Call,
-        text: &Text,
-        outcome: Outcome,
-        latency_ms: u64,
-        tokens: Option<u64>,
-    ) {
-        if self.standing.tell(call, text, outcome) {
-            return;
-        }
-        if call.member.is_some() {
-            return self.gather(call, text, outcome, latency_ms);
-        }
-        let message = self.answer(call, text, outcome, latency_ms);
-        let counted = tokens.filter(|_| call.tag.is_none());
-        let charged = match counted {
-            Some(tokens) => tokens.saturating_add(MESSAGE_TOKENS),
-            None => self.message_tokens(&message),
-        };
-        self.note_output(call, text, outcome, latency_ms, charged);
-        let gathered = std::mem::take(&mut self.gathered);
-        if !gathered.is_empty() {
-            let rest = self
-                .message_tokens(&message)
-                .saturating_sub(gathered.tokens);
-            return self.push(message, Some(rest));
-        }
-        self.push(message, Some(charged));
-    }
-
-    /// What the model is shown of a call. A stub does not repeat the request, and neither does a report.
-    pub(super) fn answer(
-        &self,
-        call: &Call,
-        text: &Text,
-        outcome: Outcome,
-        latency_ms: u64,
-    ) -> Message {
-        let (Some(_), Some(nonce)) = (&call.tag, self.profile().nonce()) else {
-            return Message::Tool {
-                call_id: call.id.clone(),
-                text: text.clone(),
-            };
-        };
-        let slot = Slot::of_id(&call.id);
-        let is_stub = [DROPPED, REFUSED].contains(&text.as_str());
-        // Its results name what was asked.
-        let is_batch = self.config().own_tools.of(&call.tool) == Some(OwnTool::Batch);
-        let response = ToolResponse {
-            nonce,
-            slot,
-            tool: &sendable_name(&call.tool),
-            status: match outcome {
-                Outcome::Ok => "ok",
-                Outcome::Failed | Outcome::TimedOut | Outcome::Interrupted => "failed",
-            },
-            duration_ms: latency_ms,
-            request: match is_stub || is_batch || slot == Slot::Final {
-                true => "",
-                false => &call.arguments,
-            },
-            response: text,
-        };
-        Message::User {
-            text: tool_response(&response).into(),
-        }
-    }
-
-    /// The tokens of the answer to the call under way, whose output has so many. The outcome is taken
-    /// for the longer word: a replay of a dropped output does not know it.
-    pub(crate) fn answer_tokens(&self, output: &ToolOutput, tokens: u64) -> u64 {
-        let call = self.phase.call();
-        // Only tags and the results of a batch stand around a text; otherwise a message is its text and no more.
-        let weighs_members = self.config().edition.cuts_members();
-        let wrapped =
-            call.filter(|call| call.tag.is_some() || call.member.is_some() && weighs_members);
-        let around = wrapped.map_or(MESSAGE_TOKENS, |call| {
-            let text = output.text.as_str().into();
-            let whole = self.tokens_of(call, &text, Outcome::Failed, output.latency_ms);
-            whole.saturating_sub(self.gauge.estimate(&text))
-        });
-        let block = call.map_or(0, |call| self.block_tokens(call, output));
-        tokens.saturating_add(around).saturating_add(block)
     }
 }
 
@@ -199,19 +99,5 @@ fn message_call(call: &Call, mends: bool) -> MessageCall {
         } else {
             call.arguments.clone()
         },
-    }
-}
-
-/// Providers refuse a conversation that names a tool as no tool can be named.
-pub(super) fn sendable_name(tool: &Arc<str>) -> Arc<str> {
-    let is_sendable = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
-    if (1..=64).contains(&tool.len()) && tool.chars().all(|c| is_sendable(&c)) {
-        return tool.clone();
-    }
-    let kept: String = tool.chars().filter(is_sendable).take(64).collect();
-    if kept.is_empty() {
-        "unnamed".into()
-    } else {
-        kept.into()
     }
 }

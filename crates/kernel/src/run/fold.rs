@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use super::held::{NOT_KEPT, UNTRUSTED};
-use super::{Phase, Review, Run, UnderWay};
+use super::phase::UnderWay;
+use super::review::{NOT_KEPT, UNTRUSTED};
+use super::{Review, Run, RunPhase};
 use crate::context::DROPPED;
 use crate::entry::Entry;
 use crate::event::{
-    Answer, AttemptFailed, Call, ContextGuarded, ContextSummarised, DecisionMade, Event,
-    GuardPoint, Outcome, RejectReason, SkipReason, ToolFinished,
+    Answer, AttemptFailed, Call, ContextCompacted, ContextGuarded, ContextSummarised, DecisionMade,
+    Event, GuardPoint, Outcome, RejectReason, SkipReason, ToolFinished,
 };
 use crate::lesson::Lesson;
 use crate::model::FailureClass;
-use crate::money::{Money, Price};
+use crate::money::Money;
 use crate::own_tools::OwnTool;
 use crate::prompt;
 use crate::retry::Bearing;
@@ -27,53 +28,40 @@ const BESIDE_THE_REPORT: &str =
     "(tool failed: not executed: the report of the same reply ended the run)";
 
 /// Takes one more entry into the run. Total: an event that does not fit changes nothing but the head.
+///
+/// ```
+/// # use bonded_kernel::{Catalog, Millis, RunConfig, RunId, RunStarted, Target, start};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let config = RunConfig::new("/tmp", vec![Target::new("local", "http://localhost:8080", "small")]);
+/// # let catalog = Catalog::of_run([], &config)?;
+/// # let started = RunStarted::new("What is 6 times 7?".into(), "".into(), config, catalog);
+/// use bonded_kernel::{apply, replay};
+///
+/// let (run, step) = start(RunId::new("run-1")?, Millis(0), started);
+/// let (first, rest) = step.entries().split_at(1);
+/// let mut again = replay(first)?;
+/// rest.iter().for_each(|entry| apply(&mut again, entry));
+/// assert_eq!(again.head(), run.head());
+/// # Ok(())
+/// # }
+/// ```
 pub fn apply(run: &mut Run, entry: &Entry) {
     run.head = entry.head();
     run.turn = entry.turn;
-    match &entry.event {
-        Event::RunResumed {} => run.taken_up(entry.at),
-        Event::CallReviewed(_) => run.watch.resume(entry.at),
-        Event::RunStarted(_)
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFailed(_)
-        | Event::TargetLearned { .. }
-        | Event::ReplyRejected { .. }
-        | Event::DecisionMade(_)
-        | Event::CallRepaired { .. }
-        | Event::ContextGuarded(_)
-        | Event::ContextCompacted(_)
-        | Event::ContextSummarised(_)
-        | Event::TurnFailed { .. }
-        | Event::ToolInvoked { .. }
-        | Event::ToolFinished(_)
-        | Event::ProgressReported { .. }
-        | Event::ReviewAsked { .. }
-        | Event::CallSkipped { .. }
-        | Event::MemoryEdited(_)
-        | Event::RunEnded(_) => run.watch.observe(entry.at),
+    let resumes = matches!(entry.event, Event::RunResumed {} | Event::CallReviewed(_));
+    if !resumes {
+        run.tally.watch.observe(entry.at);
     }
     match &entry.event {
-        Event::RunStarted(_) | Event::RunResumed {} | Event::CallRepaired { .. } => {}
-        Event::CallSkipped { reason, .. } => match reason {
-            SkipReason::ContextBudget => run.pass_with(&DROPPED.into(), Outcome::Failed),
-            SkipReason::Untrusted => run.denied(UNTRUSTED.into()),
-            SkipReason::SecretNotKept => run.denied(NOT_KEPT.into()),
-            SkipReason::BesideTheReport => {
-                run.pass_with(&BESIDE_THE_REPORT.into(), Outcome::Failed);
-            }
-            SkipReason::AfterTheEnd => {}
-        },
+        Event::RunStarted(_) | Event::CallRepaired { .. } => {}
+        Event::RunResumed {} => run.taken_up(entry.at),
+        Event::CallSkipped { reason, .. } => run.skipped(*reason),
         Event::ReviewAsked { why, .. } => run.review_asked(why),
-        Event::CallReviewed(reviewed) => run.reviewed(&reviewed.verdict),
-        Event::ToolInvoked { call, .. } => {
-            let is_first = !run.has_calls_under_way();
-            if let Phase::Acting { under_way, .. } = &mut run.phase {
-                *under_way = UnderWay {
-                    until: *call as usize + 1,
-                    taken_up: under_way.taken_up && !is_first,
-                };
-            }
+        Event::CallReviewed(reviewed) => {
+            run.tally.watch.resume(entry.at);
+            run.reviewed(&reviewed.verdict);
         }
+        Event::ToolInvoked { call, .. } => run.phase.invoked(*call),
         Event::AttemptStarted {
             attempt,
             target,
@@ -82,11 +70,11 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             summary,
             ..
         } => {
-            run.attempts.started(*attempt, *target);
-            run.summary_asked(*summary);
+            run.targets.attempts.started(*attempt, *target);
+            run.dialogue.summaries.asked(*summary);
             let estimated = context.and_then(|it| it.estimated);
-            run.asked = estimated.map(|estimated| (*target, estimated));
-            run.phase = Phase::Asking {
+            run.meter.sent(*target, estimated);
+            run.phase = RunPhase::Asking {
                 attempt: *attempt,
                 target: *target,
                 reserved: *reserved,
@@ -100,78 +88,78 @@ pub fn apply(run: &mut Run, entry: &Entry) {
             calls,
         } => run.rejected(*reason, answer, calls),
         Event::DecisionMade(decision) => {
-            run.ledger.answered(true);
+            run.tally.ledger.answered(true);
             run.decided(decision);
         }
         Event::ContextGuarded(guarded) => run.guarded(guarded),
         Event::ContextCompacted(compacted) => run.compacted(compacted),
         Event::ContextSummarised(made) => run.summary_heard(made),
-        Event::TurnFailed { .. } => {
-            run.progress.turn_failed();
-            run.attempts.turn_over();
-            run.exchange = None;
-            run.phase = Phase::Between;
-        }
+        Event::TurnFailed { .. } => run.turn_failed(),
         Event::ToolFinished(finished) => run.finished(finished),
         Event::ProgressReported { .. } => run.pass_with(&PROGRESS_TAKEN.into(), Outcome::Ok),
         Event::MemoryEdited(edit) => run.memory_edited(edit),
         Event::RunEnded(ended) => {
             run.standing.ended(entry.at);
-            run.delivered = ended.report.clone();
+            run.delivery.report = ended.report.clone();
             run.say_fallback();
-            run.phase = Phase::Ended(Arc::new(ended.termination.clone()));
+            run.phase = RunPhase::Ended(Arc::new(ended.termination.clone()));
         }
     }
 }
 
 impl Run {
+    fn skipped(&mut self, reason: SkipReason) {
+        match reason {
+            SkipReason::ContextBudget => self.pass_with(&DROPPED.into(), Outcome::Failed),
+            SkipReason::Untrusted => self.denied(UNTRUSTED.into()),
+            SkipReason::SecretNotKept => self.denied(NOT_KEPT.into()),
+            SkipReason::BesideTheReport => {
+                self.pass_with(&BESIDE_THE_REPORT.into(), Outcome::Failed);
+            }
+            SkipReason::AfterTheEnd => {}
+        }
+    }
+
     fn decided(&mut self, decision: &DecisionMade) {
         let answer = &decision.answer;
         self.hear(answer, &decision.calls);
-        self.summary_over();
+        self.dialogue.summaries.over();
         self.take_back();
         let stays = self.stays_in_last_turn();
         match stays {
-            true => self.attempts.answered(),
-            false => self.attempts.succeeded(),
+            true => self.targets.attempts.answered(),
+            false => self.targets.attempts.succeeded(),
         }
-        self.compare_counts(answer);
-        self.notices.clear();
+        self.meter.compare(answer);
+        self.dialogue.notices.clear();
         if stays {
-            self.begin_exchange();
+            self.dialogue.begin_exchange();
         }
         let edition = self.config().edition;
         let may_be_the_answer = self.standing.decided(decision, edition);
-        self.unkept.clear();
+        self.scratch.unkept.clear();
         match self.converses() {
             true => self.say(decision),
-            false => self.useless = 0,
+            false => self.dialogue.was_useful(),
         }
         self.settle(answer, &decision.calls);
         if let Some(usage) = &answer.usage {
-            self.context.counted(usage);
-            self.outputs_counted();
+            self.meter.context.counted(usage);
+            self.outputs.counted();
         }
         self.count_reports(&decision.calls);
         let own = self.config().own_tools;
         let acts = |call: &Call| own.of(&call.tool).is_none_or(OwnTool::acts);
         // The attempts of the last turn are its limit.
         if !may_be_the_answer && !stays {
-            self.progress.decided(&decision.calls, acts);
+            self.tally.progress.decided(&decision.calls, acts);
         }
-        self.phase = Phase::Acting {
+        self.phase = RunPhase::Acting {
             calls: decision.calls.clone().into(),
             at: 0,
             under_way: UnderWay::default(),
         };
         self.pass_refused();
-    }
-
-    /// Beside what the provider counted for a request, estimates show how far they are off.
-    fn compare_counts(&mut self, answer: &Answer) {
-        if let (Some((target, estimated)), Some(usage)) = (self.asked.take(), &answer.usage) {
-            self.gauge.counted(target, estimated, usage.input);
-        }
     }
 
     /// A report that cannot even be read leaves one more turn.
@@ -182,7 +170,13 @@ impl Run {
     }
 
     fn collapse(&mut self) {
-        self.last_turn = self.last_turn.min(self.turn.saturating_add(1));
+        self.last_turn.no_later_than(self.turn.saturating_add(1));
+    }
+
+    /// A provider answered. What it withheld is not given here.
+    fn hear(&mut self, answer: &Answer, calls: &[Call]) {
+        let converses = self.converses();
+        self.delivery.hear(answer, calls.is_empty(), converses);
     }
 
     /// Books what a request used: what the provider said, else what was reserved.
@@ -192,71 +186,64 @@ impl Run {
     }
 
     fn settle_as(&mut self, reported: Option<Usage>, billed: Option<Money>) {
-        if let Phase::Asking {
+        if let RunPhase::Asking {
             target, reserved, ..
         } = self.phase
         {
-            let price = self.target_price(target);
+            let price = self.setup.price(target);
             let priced = reported.and_then(|usage| Some(price?.of(&usage)));
             let cost = match (billed, priced) {
-                (Some(billed), Some(priced)) if self.doubts(target, billed) => {
+                (Some(billed), Some(priced)) if self.setup.doubts(target, billed) => {
                     Some(billed.max(priced))
                 }
                 _ => billed.or(priced),
             };
-            self.ledger.settle(reserved, reported, cost);
+            self.tally.ledger.settle(reserved, reported, cost);
             // A request for a summary holds less than the next one does.
             let is_whole = self.is_summing_up().is_none();
             if let Some(usage) = reported
-                && (is_whole || !self.started.config.edition.counts_whole())
+                && (is_whole || !self.config().edition.counts_whole())
             {
-                self.ledger.counted(target, usage);
+                self.tally.ledger.counted(target, usage);
             }
         }
-    }
-
-    /// Whether a provider's bill is not the last word: a person said what its requests cost, or it says nothing, as a
-    /// server does that knows no prices.
-    fn doubts(&self, target: u32, billed: Money) -> bool {
-        let config = &self.started.config;
-        let listed = config
-            .targets
-            .get(target as usize)
-            .map(|it| &it.price_listed);
-        let is_said = listed.is_some_and(Option::is_none);
-        config.edition.doubts_bills() && (is_said || billed == Money::default())
     }
 
     /// The attempt that taught something is not the model's fault, and its target is asked again.
     fn learned(&mut self, index: u32, lesson: &Lesson) {
-        if let Some(mut target) = self.target(index).cloned() {
-            let was_guarded = self.is_guarded();
-            lesson.teach(&mut target);
-            self.lessons.add(index, lesson.clone(), target);
-            if let Lesson::Window { tokens, sent } = lesson {
-                self.window_learned(index, *tokens, *sent, was_guarded);
-            } else {
-                self.attempts.learned();
-            }
+        let was_guarded = self.is_guarded();
+        if !self
+            .targets
+            .teach(&self.setup.started.config, index, lesson)
+        {
+            return;
+        }
+        if let Lesson::Window { tokens, sent } = lesson {
+            self.window_learned(index, *tokens, *sent, was_guarded);
+        } else {
+            self.targets.attempts.learned();
         }
     }
 
-    fn target_price(&self, target: u32) -> Option<Price> {
-        let targets = &self.started.config.targets;
-        targets.get(target as usize).and_then(|target| target.price)
+    /// What the run has said is counted from now on, and held against the window that it learned.
+    fn window_learned(&mut self, target: u32, tokens: u64, sent: Option<u64>, was_guarded: bool) {
+        if !was_guarded {
+            let messages = self.dialogue.conversation.messages();
+            let (started, catalog) = (&self.setup.started, &self.setup.catalog);
+            self.meter.count_anew(started, catalog, messages);
+        }
+        let offer = self.brief(self.turn).offer;
+        self.meter.refused(target, offer, tokens, sent);
+        self.outputs.counted();
+        self.targets.attempts.learned_window();
     }
 
     /// Puts the reasons of refused calls before the model, up to the next call that can be invoked.
     fn pass_refused(&mut self) {
-        let Phase::Acting {
-            calls,
-            at,
-            under_way,
-        } = &self.phase
-        else {
+        let Some((calls, mut at)) = self.calls_up() else {
             return;
         };
-        let (calls, mut at, under_way) = (calls.clone(), *at, *under_way);
+        let under_way = self.phase.under_way();
         while let Some(call) = calls.get(at) {
             let Some(refusal) = &call.refused else { break };
             self.standing.refused(self.turn, call);
@@ -266,10 +253,10 @@ impl Run {
             at += 1;
         }
         if at == calls.len() {
-            self.phase = Phase::Between;
+            self.phase = RunPhase::Between;
             return self.turn_over();
         }
-        self.phase = Phase::Acting {
+        self.phase = RunPhase::Acting {
             calls,
             at,
             under_way,
@@ -277,20 +264,20 @@ impl Run {
     }
 
     fn finished(&mut self, finished: &ToolFinished) {
-        let Phase::Acting { calls, at, .. } = &self.phase else {
+        let Some((calls, at)) = self.calls_up() else {
             return;
         };
-        let (calls, at) = (calls.clone(), *at);
         if let Some(spent) = &finished.spent {
-            self.ledger.spent_below(spent);
+            self.tally.ledger.spent_below(spent);
         }
-        self.keep(finished);
+        self.outputs.keep_cut(&self.setup, self.turn, finished);
         if let Some(call) = calls.get(at) {
-            self.mark(finished);
+            self.oversight.mark(&self.setup, finished);
             self.standing.finished(self.turn, &calls, at, finished);
-            let own = self.config().own_tools.of(&call.tool);
+            let own = self.setup.own_tool(&call.tool);
             if own.is_none_or(OwnTool::acts) {
-                self.progress
+                self.tally
+                    .progress
                     .finished(call, finished.outcome, &finished.output);
             }
             // A report that was accepted ends the run: nobody reads an answer to it.
@@ -307,15 +294,16 @@ impl Run {
         self.pass(calls, at);
     }
 
+    /// The calls that are acted upon, and the place of the one that is up.
+    pub(super) fn calls_up(&self) -> Option<(Arc<[Call]>, usize)> {
+        let (calls, at) = self.phase.calls()?;
+        Some((calls.clone(), at))
+    }
+
     pub(super) fn pass(&mut self, calls: Arc<[Call]>, at: usize) {
-        self.review = Review::None;
-        let under_way = match self.phase {
-            Phase::Acting { under_way, .. } => under_way,
-            Phase::Between | Phase::Retrying | Phase::Asking { .. } | Phase::Ended(_) => {
-                UnderWay::default()
-            }
-        };
-        self.phase = Phase::Acting {
+        self.oversight.review = Review::None;
+        let under_way = self.phase.under_way();
+        self.phase = RunPhase::Acting {
             calls,
             at: at + 1,
             under_way,
@@ -323,45 +311,54 @@ impl Run {
         self.pass_refused();
     }
 
+    fn turn_failed(&mut self) {
+        self.tally.progress.turn_failed();
+        self.targets.attempts.turn_over();
+        self.dialogue.end_exchange();
+        self.phase = RunPhase::Between;
+    }
+
     /// The model gave the summary that it was asked for; the turn that it was asked for in goes on.
     fn summary_heard(&mut self, made: &ContextSummarised) {
         self.settle(&made.answer, &[]);
-        self.ledger.answered(true);
-        self.attempts.recovered();
+        self.tally.ledger.answered(true);
+        self.targets.attempts.recovered();
         self.summarised(made);
-        self.phase = Phase::Retrying;
+        self.phase = RunPhase::Retrying;
     }
 
     fn rejected(&mut self, reason: RejectReason, answer: &Answer, calls: &[Call]) {
         self.settle(answer, calls);
-        if self.summary_lost(false) {
-            self.ledger.answered(true);
-            self.attempts.recovered();
-            self.phase = Phase::Retrying;
+        if self.dialogue.summaries.lost(false) {
+            self.tally.ledger.answered(true);
+            self.targets.attempts.recovered();
+            self.phase = RunPhase::Retrying;
             return;
         }
         // What a provider withheld is shown to nobody.
         if reason != RejectReason::Filtered {
             self.hear(answer, calls);
         }
-        self.compare_counts(answer);
-        self.ledger.answered(true);
-        self.attempts.rejected();
+        self.meter.compare(answer);
+        self.tally.ledger.answered(true);
+        self.targets.attempts.rejected();
         self.take_back();
         self.count_reports(calls);
-        self.notices = vec![self.profile().rejection(reason, calls)];
-        self.notice_again();
+        self.dialogue.notices = vec![self.profile().rejection(reason, calls)];
+        self.dialogue
+            .was_useless(self.setup.config().edition.varies_requests());
         let takes_prose = self.config().edition.takes_prose() && self.is_last(self.turn);
         self.standing.rejected(reason, answer, takes_prose);
-        self.phase = Phase::Retrying;
+        self.phase = RunPhase::Retrying;
     }
 
     fn failed(&mut self, failed: &AttemptFailed, entry: &Entry) {
-        self.hear_failure(failed);
+        self.delivery.hear_failure(failed);
         if failed.billable {
             self.settle_as(None, None);
         }
-        self.ledger
+        self.tally
+            .ledger
             .answered(failed.class != FailureClass::Interrupted);
         let conduct = self.profile().conduct();
         let bearing = Bearing {
@@ -369,35 +366,47 @@ impl Run {
             backs_off: self.config().edition.backs_off() && conduct.backs_off,
             chance: entry.hash.chance(),
         };
-        let failures_before = self.attempts.failures();
-        self.attempts.failed(failed, entry.at, bearing);
+        let failures_before = self.targets.attempts.failures();
+        self.targets.attempts.failed(failed, entry.at, bearing);
         let interrupted = failed.class == FailureClass::Interrupted;
-        if self.summary_lost(interrupted) {
+        if self.dialogue.summaries.lost(interrupted) {
             if !interrupted {
-                self.attempts.uncount();
+                self.targets.attempts.uncount();
             }
-            self.phase = Phase::Retrying;
+            self.phase = RunPhase::Retrying;
             return;
         }
         let pause_ms = self.profile().pause_ms(failures_before);
         if let Some(pause_ms) = pause_ms.filter(|_| !interrupted) {
-            self.attempts.hold_until(entry.at.plus(pause_ms));
+            self.targets.attempts.hold_until(entry.at.plus(pause_ms));
         }
         let varies = self.config().edition.varies_requests();
         if failed.class == FailureClass::Malformed && (varies || conduct.converses) {
-            self.notices = vec![prompt::UNREADABLE.into()];
-            self.notice_again();
+            self.dialogue.notices = vec![prompt::UNREADABLE.into()];
+            self.dialogue
+                .was_useless(self.setup.config().edition.varies_requests());
         }
-        self.phase = Phase::Retrying;
+        self.phase = RunPhase::Retrying;
+    }
+
+    /// Older outputs made room in the conversation.
+    fn compacted(&mut self, compacted: &ContextCompacted) {
+        let out = self.outputs.take_out(&self.setup, &compacted.messages);
+        for output in &out {
+            self.meter.taken_out(output);
+            self.tally.ledger.remove(output.saved_bytes());
+        }
+        let stubs = out.into_iter().map(|it| (it.message, it.stub));
+        self.dialogue.conversation.replace(stubs);
     }
 
     fn guarded(&mut self, guarded: &ContextGuarded) {
-        self.over |= !guarded.still_over.is_empty();
+        self.last_turn.guarded(guarded);
         match guarded.at {
             GuardPoint::TurnPreflight => {
                 self.force(self.turn);
                 // The turn is open from here on, though its target may not be free yet.
-                self.phase = Phase::Retrying;
+                self.phase = RunPhase::Retrying;
             }
             GuardPoint::ToolPreflight => self.force(self.turn.saturating_add(1)),
         }

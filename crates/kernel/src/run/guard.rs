@@ -1,7 +1,10 @@
 //! The next request held against the windows of the targets.
+//!
+//! A view is made of one request: by target what it would hold, what the window takes, and how long the reply may be. Whether
+//! it fits, which targets take it and by how much it is too large are read from the view.
 
-use super::{Phase, Run};
-use crate::context::{self, Asked, Projection};
+use super::{Run, RunPhase};
+use crate::context::{self, Projection};
 use crate::event::{Blocked, Counters};
 use crate::prompt::Brief;
 
@@ -35,20 +38,17 @@ impl View {
     /// As if so much more were said first, as it is estimated.
     pub(crate) fn with(run: &Run, brief: &Brief, turn: u32, last: bool, more: u64) -> Self {
         let notices = brief.notices.iter();
-        let notices = notices.map(|it| context::text_tokens(&run.gauge, it));
+        let notices = notices.map(|it| run.meter.text_tokens(it));
         let config = run.config();
         let shortens = run.profile().conduct().shortens_replies;
-        let asked = Asked {
-            gauge: &run.gauge,
-            more: notices.fold(more, u64::saturating_add),
-            schema: run.schema.of(brief.offer),
-        };
+        let more = notices.fold(more, u64::saturating_add);
+        let extras = run.meter.extras(more, brief.offer);
         Self {
             projections: (0..config.targets.len())
-                .map(|target| run.context.project(asked, target))
+                .map(|target| run.meter.context.project(extras, target))
                 .collect(),
             estimated: match config.edition.measures_tokens() {
-                true => run.context.whole(asked),
+                true => run.meter.context.whole(extras),
                 false => None,
             },
             kept_free: if last || config.edition.fills_windows() {
@@ -199,7 +199,7 @@ pub(crate) fn blocked_targets(run: &Run) -> Vec<usize> {
     if !run.is_guarded() {
         return vec![];
     }
-    let begins = matches!(run.phase, Phase::Between) && !run.goes_on_in_last_turn();
+    let begins = matches!(run.phase, RunPhase::Between) && !run.goes_on_in_last_turn();
     let turn = run.turn.saturating_add(u32::from(begins));
     let brief = run.brief(turn);
     let blocked = View::new(run, &brief, turn, keeps_nothing_free(run, turn)).blocked(0);

@@ -1,7 +1,6 @@
 //! A run whose turns are made from a memory: what the next one shows, and what a person changes in between.
 
-use super::{Phase, Run};
-use crate::context::{self, Context};
+use super::{Run, RunPhase};
 use crate::memory::{Memory, MemoryEdit};
 use crate::model::Message;
 use crate::profile::LoopAudit;
@@ -25,26 +24,23 @@ impl Run {
 
     /// Makes the one message of the next turn.
     pub(super) fn compose(&mut self) {
-        let Some(text) = self.standing.compose(&self.started) else {
+        let Some(text) = self.standing.compose(&self.setup.started) else {
             return;
         };
-        let system = self.standing.system().unwrap_or(&self.started.system);
+        let system = self.standing.system().unwrap_or(&self.setup.started.system);
         let message = Message::User { text };
-        let tokens = context::text_tokens(&self.gauge, system)
-            + context::message_tokens(&self.gauge, &message);
-        let system_bytes = system.len() as u64;
+        self.meter.restart(system, &message);
         let mut conversation = Conversation::default();
         conversation.push(message);
-        self.ledger.restart(system_bytes, &conversation);
-        self.context = Context::default();
-        self.context.said(tokens);
-        self.conversation = conversation;
+        let system_bytes = system.len() as u64;
+        self.tally.ledger.restart(system_bytes, &conversation);
+        self.dialogue.conversation = conversation;
     }
 
     /// A turn is over: what it leaves is what the next one is made from.
     pub(super) fn turn_over(&mut self) {
-        if let Some(left) = self.standing.turn_over(self.watch.last_at) {
-            self.progress.turn_over(&left.results, &left.memory);
+        if let Some(left) = self.standing.turn_over(self.tally.watch.last_at) {
+            self.tally.progress.turn_over(&left.results, &left.memory);
             self.compose();
         }
     }
@@ -52,7 +48,7 @@ impl Run {
     pub(super) fn memory_edited(&mut self, edit: &MemoryEdit) {
         let has_memory = self.standing.edited(edit);
         // A turn that is open goes on with what it began with.
-        if has_memory && matches!(self.phase, Phase::Between) {
+        if has_memory && matches!(self.phase, RunPhase::Between) {
             self.compose();
         }
     }

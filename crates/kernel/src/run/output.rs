@@ -7,6 +7,7 @@ use crate::event::{Outcome, Spent};
 /// What a tool returned.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
+    /// How the tool says that the call ended; an interruption is the kernel's alone to say.
     pub outcome: Outcome,
     /// What the model is shown.
     pub text: String,
@@ -14,6 +15,7 @@ pub struct ToolOutput {
     pub cut_from_bytes: Option<u64>,
     /// The text before it was cut, where the call asks for it.
     pub original: Option<String>,
+    /// How long it took.
     pub latency_ms: u64,
     /// What the host's tokenizer counted, where it knows the models' vocabularies.
     pub tokens: Option<u64>,

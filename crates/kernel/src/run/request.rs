@@ -1,8 +1,8 @@
 //! The next request of a run: what goes with it, what it will hold at least, and what identifies it.
 
-use super::{Phase, Run};
+use super::{Run, RunPhase};
 use crate::batch;
-use crate::context::{DROPPED, text_tokens};
+use crate::context::DROPPED;
 use crate::event::Digest;
 use crate::hash::Hash;
 use crate::model::{Offer, Request};
@@ -20,15 +20,15 @@ impl Run {
             config: self.config(),
             catalog: self.catalog(),
             turn,
-            last_turn: self.last_turn,
+            last_turn: self.last_turn.turn,
             is_last: self.is_last(turn),
-            is_forced: self.is_forced(),
+            is_forced: self.last_turn.is_forced,
         }
     }
 
     /// What goes with a request of this turn.
     pub(crate) fn brief(&self, turn: u32) -> Brief {
-        let notices = self.notices.clone();
+        let notices = self.dialogue.notices.clone();
         self.profile().brief(&self.view(turn), notices)
     }
 
@@ -41,22 +41,23 @@ impl Run {
             ..self.view(turn)
         };
         let (offer, instructions) = self.profile().last_request(&last);
-        let tags = instructions.map_or(0, |it| text_tokens(&self.gauge, &it));
+        let tags = instructions.map_or(0, |it| self.meter.text_tokens(&it));
         // A reply of so many tokens holds no more calls than these.
         let calls_max = u64::from(config.output_tokens_max) / CALL_TOKENS + 1;
         let uncounted = 1 + u64::from(config.own_tools.progress);
         let shown_max = prompt::refused_shown_max(&config.limits) as u64;
         let answers = (shown_max + uncounted).min(calls_max);
         let stubs = answers.saturating_mul(self.stub_tokens());
-        let instruction = text_tokens(&self.gauge, prompt::REPORT_NOW_FULL);
-        [tags, self.schema.of(offer), RETRY_TOKENS, instruction]
+        let instruction = self.meter.text_tokens(prompt::REPORT_NOW_FULL);
+        [tags, self.meter.schema.of(offer), RETRY_TOKENS, instruction]
             .into_iter()
             .fold(stubs, u64::saturating_add)
     }
 
     /// What the answers to the calls that come after the one that is up add at least.
     pub(crate) fn stubs_tokens(&self) -> u64 {
-        self.stub_tokens().saturating_mul(self.calls_after() as u64)
+        self.stub_tokens()
+            .saturating_mul(self.phase.calls_after() as u64)
     }
 
     /// What a stub takes at most.
@@ -65,19 +66,19 @@ impl Run {
             true => batch::longest_stub(),
             false => DROPPED.into(),
         };
-        text_tokens(&self.gauge, &self.profile().longest_stub(stub))
+        self.meter.text_tokens(&self.profile().longest_stub(stub))
     }
 
     /// The system text of the requests of this turn.
     fn system_now(&self) -> &Text {
-        self.standing.system().unwrap_or(&self.started.system)
+        self.standing.system().unwrap_or(self.system())
     }
 
     /// Identifies the request that the run would send to a target with this much room for the reply.
     pub(crate) fn digest(&self, target: u32, output_tokens: u64, brief: &Brief) -> Digest {
         let mut bytes = Vec::with_capacity(256);
-        bytes.extend_from_slice(self.conversation.digest().as_bytes());
-        bytes.extend_from_slice(self.catalog.hash().as_bytes());
+        bytes.extend_from_slice(self.dialogue.conversation.digest().as_bytes());
+        bytes.extend_from_slice(self.catalog().hash().as_bytes());
         prompt::write_part(&mut bytes, self.system_now().digest_bytes());
         bytes.extend_from_slice(&target.to_le_bytes());
         bytes.extend_from_slice(&output_tokens.to_le_bytes());
@@ -93,7 +94,7 @@ impl Run {
 
 /// The request of the attempt under way, or `None` when the run is not asking.
 pub fn request(run: &Run) -> Option<Request<'_>> {
-    let Phase::Asking {
+    let RunPhase::Asking {
         attempt,
         target,
         reserved,

@@ -124,14 +124,14 @@ impl<'s> Walk<'s> {
         };
         let (mut here, mut below) = (Cost::ONE, Cost::NONE);
         let mut repeats = 1;
-        for (keyword, said) in keywords {
-            if let Some(cost) = self.in_place(keyword, said, value)? {
+        for (keyword, argument) in keywords {
+            if let Some(cost) = self.in_place(keyword, argument, value)? {
                 here = here.and(cost);
             } else {
                 let cost = match value {
-                    Value::Object(members) => self.members(keyword, said, keywords, members)?,
-                    Value::Array(items) => self.items(keyword, said, keywords, items)?,
-                    Value::String(text) => of_text(keyword, said, text),
+                    Value::Object(members) => self.members(keyword, argument, keywords, members)?,
+                    Value::Array(items) => self.items(keyword, argument, keywords, items)?,
+                    Value::String(text) => of_text(keyword, argument, text),
                     Value::Null | Value::Bool(_) | Value::Number(_) => Cost::NONE,
                 };
                 below = below.and(cost);
@@ -145,8 +145,13 @@ impl<'s> Walk<'s> {
     }
 
     /// Keywords that apply schemas to the same value.
-    fn in_place(&mut self, keyword: &str, said: &'s Value, value: &Value) -> Option<Option<Cost>> {
-        let cost = match (keyword, said) {
+    fn in_place(
+        &mut self,
+        keyword: &str,
+        argument: &'s Value,
+        value: &Value,
+    ) -> Option<Option<Cost>> {
+        let cost = match (keyword, argument) {
             (keyword, Value::String(reference)) if REFERENCES.contains(&keyword) => {
                 self.reference(reference, value)?
             }
@@ -177,12 +182,12 @@ impl<'s> Walk<'s> {
     fn members(
         &mut self,
         keyword: &str,
-        said: &'s Value,
+        argument: &'s Value,
         beside: &'s Map<String, Value>,
         members: &Map<String, Value>,
     ) -> Option<Cost> {
         let mut sum = Cost::NONE;
-        match (keyword, said) {
+        match (keyword, argument) {
             ("properties", Value::Object(named)) => {
                 for (name, schema) in named {
                     if let Some(value) = members.get(name) {
@@ -221,12 +226,12 @@ impl<'s> Walk<'s> {
     fn items(
         &mut self,
         keyword: &str,
-        said: &'s Value,
+        argument: &'s Value,
         beside: &'s Map<String, Value>,
         items: &[Value],
     ) -> Option<Cost> {
         let mut sum = Cost::NONE;
-        match (keyword, said) {
+        match (keyword, argument) {
             ("items" | "prefixItems", Value::Array(schemas)) => {
                 for (schema, value) in schemas.iter().zip(items) {
                     sum = sum.and(self.at(schema, value)?);
@@ -304,8 +309,8 @@ fn text_of(schema: &Value) -> &str {
     pattern.unwrap_or_default()
 }
 
-fn of_text(keyword: &str, said: &Value, text: &str) -> Cost {
-    match (keyword, said) {
+fn of_text(keyword: &str, argument: &Value, text: &str) -> Cost {
+    match (keyword, argument) {
         ("pattern", Value::String(pattern)) => of_pattern(pattern, text),
         ("format" | "contentMediaType", _) => Cost::steps(1 + text.len() as u64 / 4),
         _ => Cost::NONE,

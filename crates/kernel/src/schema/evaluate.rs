@@ -90,9 +90,9 @@ impl<'s> Evaluation<'s> {
             Value::Object(keywords) => {
                 // Whatever does not go deeper comes first: most branches end there.
                 for deeper in [false, true] {
-                    for (keyword, said) in keywords {
+                    for (keyword, argument) in keywords {
                         if goes_deeper(keyword) == deeper
-                            && !self.keyword(keyword, said, keywords, value)?
+                            && !self.keyword(keyword, argument, keywords, value)?
                         {
                             return Some(false);
                         }
@@ -107,11 +107,11 @@ impl<'s> Evaluation<'s> {
     fn keyword(
         &mut self,
         keyword: &str,
-        said: &'s Value,
+        argument: &'s Value,
         beside: &'s Map<String, Value>,
         value: &Value,
     ) -> Option<bool> {
-        match (keyword, said) {
+        match (keyword, argument) {
             ("$ref", Value::String(reference)) => self.reference(reference, value),
             ("allOf", Value::Array(all)) => {
                 for schema in all {
@@ -136,18 +136,18 @@ impl<'s> Evaluation<'s> {
             }
             ("else", _) => Some(true),
             (keyword, _) if SILENT.contains(&keyword) => Some(true),
-            ("type", said) => is_of_type(said, value),
-            ("const", said) => Some(equal(said, value)),
+            ("type", argument) => is_of_type(argument, value),
+            ("const", argument) => Some(equal(argument, value)),
             ("enum", Value::Array(all)) => Some(all.iter().any(|one| equal(one, value))),
             _ => match value {
                 Value::Object(members) if OF_OBJECTS.contains(&keyword) => {
-                    self.members(keyword, said, beside, members)
+                    self.members(keyword, argument, beside, members)
                 }
                 Value::Array(items) if OF_ARRAYS.contains(&keyword) => {
-                    self.items(keyword, said, beside, items)
+                    self.items(keyword, argument, beside, items)
                 }
                 Value::String(text) if OF_TEXTS.contains(&keyword) => {
-                    let (count, bound) = (text.chars().count() as u64, said.as_u64()?);
+                    let (count, bound) = (text.chars().count() as u64, argument.as_u64()?);
                     Some(if keyword == "minLength" {
                         count >= bound
                     } else {
@@ -155,7 +155,7 @@ impl<'s> Evaluation<'s> {
                     })
                 }
                 Value::Number(number) if OF_NUMBERS.contains(&keyword) => {
-                    Some(is_within(keyword, compare(number, said)?))
+                    Some(is_within(keyword, compare(number, argument)?))
                 }
                 // A keyword for another kind of value says nothing about this one.
                 Value::Null
@@ -186,11 +186,11 @@ impl<'s> Evaluation<'s> {
     fn members(
         &mut self,
         keyword: &str,
-        said: &'s Value,
+        argument: &'s Value,
         beside: &'s Map<String, Value>,
         members: &Map<String, Value>,
     ) -> Option<bool> {
-        let applied: Vec<(&'s Value, &Value)> = match (keyword, said) {
+        let applied: Vec<(&'s Value, &Value)> = match (keyword, argument) {
             ("properties", Value::Object(named)) => named
                 .iter()
                 .filter_map(|(name, schema)| Some((schema, members.get(name)?)))
@@ -215,11 +215,11 @@ impl<'s> Evaluation<'s> {
     fn items(
         &mut self,
         keyword: &str,
-        said: &'s Value,
+        argument: &'s Value,
         beside: &'s Map<String, Value>,
         items: &[Value],
     ) -> Option<bool> {
-        let applied: Vec<(&'s Value, &Value)> = match (keyword, said) {
+        let applied: Vec<(&'s Value, &Value)> = match (keyword, argument) {
             ("prefixItems", Value::Array(schemas)) => schemas.iter().zip(items).collect(),
             ("items", schema) if !schema.is_array() => {
                 let before = beside.get("prefixItems").and_then(Value::as_array);
@@ -286,7 +286,7 @@ fn goes_deeper(keyword: &str) -> bool {
     )
 }
 
-fn is_of_type(said: &Value, value: &Value) -> Option<bool> {
+fn is_of_type(argument: &Value, value: &Value) -> Option<bool> {
     let is = |name: &Value| {
         Some(match name.as_str()? {
             "array" => value.is_array(),
@@ -299,12 +299,12 @@ fn is_of_type(said: &Value, value: &Value) -> Option<bool> {
             _ => return None,
         })
     };
-    match said.as_array() {
+    match argument.as_array() {
         Some(names) => {
             let found: Option<Vec<bool>> = names.iter().map(is).collect();
             Some(found?.contains(&true))
         }
-        None => is(said),
+        None => is(argument),
     }
 }
 

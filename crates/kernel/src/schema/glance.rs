@@ -12,32 +12,32 @@ pub(super) fn fits(schema: &Value, value: &Value) -> bool {
         Value::Bool(all) => *all,
         Value::Object(keywords) => keywords
             .iter()
-            .all(|(keyword, said)| meets(keywords, keyword, said, value)),
+            .all(|(keyword, argument)| meets(keywords, keyword, argument, value)),
         Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => false,
     }
 }
 
-fn meets(keywords: &Map<String, Value>, keyword: &str, said: &Value, value: &Value) -> bool {
+fn meets(keywords: &Map<String, Value>, keyword: &str, argument: &Value, value: &Value) -> bool {
     match keyword {
         "description" | "title" | "$comment" | "default" | "examples" | "deprecated"
         | "readOnly" | "writeOnly" => true,
-        "type" => match said.as_array() {
+        "type" => match argument.as_array() {
             Some(types) => types.iter().any(|it| is_of(it, value)),
-            None => is_of(said, value),
+            None => is_of(argument, value),
         },
-        "const" => said == value,
-        "enum" => said.as_array().is_some_and(|some| some.contains(value)),
-        "anyOf" => said
+        "const" => argument == value,
+        "enum" => argument.as_array().is_some_and(|some| some.contains(value)),
+        "anyOf" => argument
             .as_array()
             .is_some_and(|some| some.iter().any(|it| fits(it, value))),
-        "allOf" => said
+        "allOf" => argument
             .as_array()
             .is_some_and(|all| all.iter().all(|it| fits(it, value))),
         _ => match value {
-            Value::Object(members) => members_meet(keywords, keyword, said, members),
-            Value::Array(items) => items_meet(keyword, said, items),
-            Value::String(text) => text_meets(keyword, said, text),
-            Value::Number(_) => number_meets(keyword, said, value),
+            Value::Object(members) => members_meet(keywords, keyword, argument, members),
+            Value::Array(items) => items_meet(keyword, argument, items),
+            Value::String(text) => text_meets(keyword, argument, text),
+            Value::Number(_) => number_meets(keyword, argument, value),
             // No keyword is left that concerns these; but for one that is not known here.
             Value::Null | Value::Bool(_) => concerns_some(keyword),
         },
@@ -61,11 +61,11 @@ fn is_of(name: &Value, value: &Value) -> bool {
 fn members_meet(
     keywords: &Map<String, Value>,
     keyword: &str,
-    said: &Value,
+    argument: &Value,
     members: &Map<String, Value>,
 ) -> bool {
     match keyword {
-        "properties" => said.as_object().is_some_and(|named| {
+        "properties" => argument.as_object().is_some_and(|named| {
             let mut known = members
                 .iter()
                 .filter_map(|(key, it)| Some((named.get(key)?, it)));
@@ -75,39 +75,39 @@ fn members_meet(
             let named = keywords.get("properties").and_then(Value::as_object);
             let is_named = |key: &str| named.is_some_and(|named| named.contains_key(key));
             let mut others = members.iter().filter(|(key, _)| !is_named(key));
-            others.all(|(_, it)| fits(said, it))
+            others.all(|(_, it)| fits(argument, it))
         }
-        "required" => said.as_array().is_some_and(|keys| {
+        "required" => argument.as_array().is_some_and(|keys| {
             let has = |key: &Value| key.as_str().is_some_and(|key| members.contains_key(key));
             keys.iter().all(has)
         }),
-        "minProperties" => is_least(said, members.len()),
-        "maxProperties" => is_most(said, members.len()),
+        "minProperties" => is_least(argument, members.len()),
+        "maxProperties" => is_most(argument, members.len()),
         _ => concerns_some(keyword),
     }
 }
 
-fn items_meet(keyword: &str, said: &Value, items: &[Value]) -> bool {
+fn items_meet(keyword: &str, argument: &Value, items: &[Value]) -> bool {
     match keyword {
-        "items" => items.iter().all(|it| fits(said, it)),
-        "minItems" => is_least(said, items.len()),
-        "maxItems" => is_most(said, items.len()),
-        "uniqueItems" => *said == Value::Bool(false) || items.len() < 2,
+        "items" => items.iter().all(|it| fits(argument, it)),
+        "minItems" => is_least(argument, items.len()),
+        "maxItems" => is_most(argument, items.len()),
+        "uniqueItems" => *argument == Value::Bool(false) || items.len() < 2,
         _ => concerns_some(keyword),
     }
 }
 
-fn text_meets(keyword: &str, said: &Value, text: &str) -> bool {
+fn text_meets(keyword: &str, argument: &Value, text: &str) -> bool {
     match keyword {
-        "minLength" => is_least(said, text.chars().count()),
-        "maxLength" => is_most(said, text.chars().count()),
+        "minLength" => is_least(argument, text.chars().count()),
+        "maxLength" => is_most(argument, text.chars().count()),
         _ => concerns_some(keyword),
     }
 }
 
 /// Only whole numbers are compared here.
-fn number_meets(keyword: &str, said: &Value, value: &Value) -> bool {
-    let compared = || Some(value.as_i64()?.cmp(&said.as_i64()?));
+fn number_meets(keyword: &str, argument: &Value, value: &Value) -> bool {
+    let compared = || Some(value.as_i64()?.cmp(&argument.as_i64()?));
     match keyword {
         "minimum" => compared().is_some_and(std::cmp::Ordering::is_ge),
         "maximum" => compared().is_some_and(std::cmp::Ordering::is_le),
@@ -139,10 +139,10 @@ fn concerns_some(keyword: &str) -> bool {
     )
 }
 
-fn is_least(said: &Value, count: usize) -> bool {
-    said.as_u64().is_some_and(|least| count as u64 >= least)
+fn is_least(argument: &Value, count: usize) -> bool {
+    argument.as_u64().is_some_and(|least| count as u64 >= least)
 }
 
-fn is_most(said: &Value, count: usize) -> bool {
-    said.as_u64().is_some_and(|most| count as u64 <= most)
+fn is_most(argument: &Value, count: usize) -> bool {
+    argument.as_u64().is_some_and(|most| count as u64 <= most)
 }

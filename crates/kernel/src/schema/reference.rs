@@ -31,8 +31,8 @@ pub(super) fn candidates<'s>(root: &'s Value, reference: &str) -> Vec<&'s Value>
                 ["$anchor", "$dynamicAnchor", "$id", "id"]
                     .iter()
                     .any(|key| {
-                        let said = part.get(*key).and_then(Value::as_str).unwrap_or_default();
-                        said == anchor || said.strip_prefix('#') == Some(anchor)
+                        let name = part.get(*key).and_then(Value::as_str).unwrap_or_default();
+                        name == anchor || name.strip_prefix('#') == Some(anchor)
                     })
             };
             named.iter().filter(names).copied().collect()

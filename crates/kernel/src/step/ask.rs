@@ -1,7 +1,7 @@
 //! The asking phase: attempts, replies, failures.
 
 use super::Stepper;
-use super::attempt::Attempt;
+use super::attempt::AttemptStart;
 use crate::budget::Exhausted;
 use crate::check::Decoding;
 use crate::config::{Target, Window, WindowSource};
@@ -19,13 +19,13 @@ use crate::text::Text;
 
 impl Stepper<'_> {
     pub(super) fn begin_turn(&mut self) {
-        if let Some(why) = self.run.started.refused.clone() {
+        if let Some(why) = self.run.setup.started.refused.clone() {
             return self.end(TerminationKind::Fatal, why.to_string());
         }
         let run = &*self.run;
         match run
             .standing
-            .begins(run.turn, run.last_turn, self.now, self.woke)
+            .begins(run.turn, run.last_turn.turn, self.now, self.woke)
         {
             Begin::Now => {}
             Begin::Later => return,
@@ -33,7 +33,7 @@ impl Stepper<'_> {
         }
         if self.run.goes_on_in_last_turn() {
             self.begin_attempt(self.run.turn);
-        } else if self.run.turn >= self.run.last_turn {
+        } else if self.run.turn >= self.run.last_turn.turn {
             self.end_without_report(None);
         } else {
             self.begin_attempt(self.run.turn + 1);
@@ -42,21 +42,21 @@ impl Stepper<'_> {
 
     pub(super) fn retry(&mut self) {
         let (run, max) = (&*self.run, self.run.config().limits.attempts_per_turn_max);
-        let counted = run.attempts.counted();
-        if let Some(termination) = run.standing.gives_up(&run.attempts, max) {
+        let counted = run.targets.attempts.counted();
+        if let Some(termination) = run.standing.gives_up(&run.targets.attempts, max) {
             self.emit(Event::TurnFailed {
                 attempts: counted,
                 reason: termination.reason().clone(),
             });
             return self.end_as(termination);
         }
-        if run.standing.said_prose_again() {
+        if run.standing.has_repeated_prose() {
             return self.end_without_report(None);
         }
         if counted < max {
             return self.begin_attempt(self.run.turn);
         }
-        let fault = self.run.attempts.fault().cloned();
+        let fault = self.run.targets.attempts.fault().cloned();
         let ends = self.run.ends_with_its_providers();
         self.emit(Event::TurnFailed {
             attempts: counted,
@@ -91,6 +91,7 @@ impl Stepper<'_> {
         }
         let target = match self
             .run
+            .targets
             .attempts
             .pick(self.now, |target| guard.fits(target))
         {
@@ -98,7 +99,7 @@ impl Stepper<'_> {
             Pick::After(_) => return,
             Pick::Never => return self.no_target_takes_it(turn),
         };
-        let begun = self.start_attempt(Attempt {
+        let begun = self.start_attempt(AttemptStart {
             turn,
             target,
             brief: &guard.brief,
@@ -115,11 +116,17 @@ impl Stepper<'_> {
     fn no_target_takes_it(&mut self, turn: u32) {
         const TOO_LARGE: &str = "the request is larger than the window of every target";
         let backs_off = self.run.config().edition.backs_off();
-        let refused = self.run.attempts.fault().filter(|_| backs_off).cloned();
-        let overflowed = self.run.attempts.some_overflowed();
+        let refused = self
+            .run
+            .targets
+            .attempts
+            .fault()
+            .filter(|_| backs_off)
+            .cloned();
+        let overflowed = self.run.targets.attempts.some_overflowed();
         let reason = match refused {
-            Some(said) if !overflowed => said,
-            Some(said) => format!("{TOO_LARGE}: {said}").into(),
+            Some(fault) if !overflowed => fault,
+            Some(fault) => format!("{TOO_LARGE}: {fault}").into(),
             None => TOO_LARGE.into(),
         };
         let reports = self.run.is_last(turn) || backs_off && overflowed;
@@ -149,9 +156,9 @@ impl Stepper<'_> {
 
     /// Ends a run whose request cannot be made to fit, with the words of the provider that refused it, if one did.
     fn no_window_takes_it(&mut self, reason: String) {
-        let said = self.run.attempts.fault();
-        let reason = match said {
-            Some(said) => format!("{reason}: {said}"),
+        let fault = self.run.targets.attempts.fault();
+        let reason = match fault {
+            Some(fault) => format!("{reason}: {fault}"),
             None => reason,
         };
         self.end_unsent(&reason.into(), true);
@@ -195,7 +202,7 @@ impl Stepper<'_> {
         Decoding {
             config: self.run.config(),
             writing: self.run.profile().writing(),
-            catalog: &self.run.catalog,
+            catalog: &self.run.setup.catalog,
             turn: self.run.turn,
             last,
             model,
@@ -288,7 +295,7 @@ impl Stepper<'_> {
         if !lesson.is_taught_by(status) {
             return None;
         }
-        let is_new = self.run.lessons.takes(index, &lesson);
+        let is_new = self.run.targets.lessons.takes(index, &lesson);
         is_new.then_some((index, lesson))
     }
 
@@ -296,14 +303,14 @@ impl Stepper<'_> {
     fn window_lesson(&self, overflow: Option<Overflow>) -> Option<(u32, Lesson)> {
         let index = self.run.phase.asked()?;
         let learns = self.run.config().edition.learns_windows() && self.run.converses();
-        let told = overflow.filter(|_| learns && !self.run.attempts.has_others())?;
-        let tokens = Window::plausible(told.window?)?;
+        let reported = overflow.filter(|_| learns && !self.run.targets.attempts.has_others())?;
+        let tokens = Window::plausible(reported.window?)?;
         let known = self.run.target(index)?.window;
         let lesson = Lesson::Window {
             tokens: known.map_or(tokens, |known| tokens.min(known.tokens)),
-            sent: told.sent.and_then(Window::plausible),
+            sent: reported.sent.and_then(Window::plausible),
         };
-        let is_new = self.run.lessons.takes(index, &lesson);
+        let is_new = self.run.targets.lessons.takes(index, &lesson);
         is_new.then_some((index, lesson))
     }
 

@@ -7,7 +7,7 @@ use crate::prompt::Brief;
 
 /// One request, as it is about to be sent.
 #[derive(Clone, Copy)]
-pub(super) struct Attempt<'a> {
+pub(super) struct AttemptStart<'a> {
     pub(super) turn: u32,
     pub(super) target: u32,
     pub(super) brief: &'a Brief,
@@ -19,15 +19,18 @@ pub(super) struct Attempt<'a> {
 
 impl Stepper<'_> {
     /// Starts an attempt, if the budget has room for it.
-    pub(super) fn start_attempt(&mut self, asked: Attempt<'_>) -> Result<(), Exhausted> {
+    pub(super) fn start_attempt(&mut self, asked: AttemptStart<'_>) -> Result<(), Exhausted> {
         let (run, target) = (&*self.run, asked.target);
         let notices = asked.brief.notices.iter();
         let notices_bytes = notices.map(|notice| notice.len() as u64).sum();
-        let reserved =
-            run.ledger
-                .reserve(run.config(), target, notices_bytes, asked.reply_tokens_max)?;
+        let reserved = run.tally.ledger.reserve(
+            run.config(),
+            target,
+            notices_bytes,
+            asked.reply_tokens_max,
+        )?;
         let started = Event::AttemptStarted {
-            attempt: run.attempts.next_number(),
+            attempt: run.targets.attempts.next_number(),
             target,
             reserved,
             request: run.digest(target, reserved.output, asked.brief),

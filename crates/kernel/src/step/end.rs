@@ -2,7 +2,7 @@
 
 use super::Stepper;
 use crate::event::{Event, Held, RunEnded};
-use crate::run::Phase;
+use crate::run::RunPhase;
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
 
@@ -15,10 +15,10 @@ impl Stepper<'_> {
     /// Ends the run with a termination that may have a code.
     pub(super) fn end_as(&mut self, termination: Termination) {
         match self.run.phase {
-            Phase::Ended(_) => return,
-            Phase::Asking { .. } => self.interrupt_attempt(),
-            Phase::Acting { .. } => self.interrupt_calls(),
-            Phase::Between | Phase::Retrying => {}
+            RunPhase::Ended(_) => return,
+            RunPhase::Asking { .. } => self.interrupt_attempt(),
+            RunPhase::Acting { .. } => self.interrupt_calls(),
+            RunPhase::Between | RunPhase::Retrying => {}
         }
         let (kind, reason) = (termination.kind, termination.reason());
         if let Some(report) = self.rescued(kind, reason) {
@@ -40,7 +40,7 @@ impl Stepper<'_> {
                 true => spend.held,
                 false => Held::default(),
             },
-            elapsed_ms: used_ms.unwrap_or_else(|| self.run.watch.elapsed_ms(self.now)),
+            elapsed_ms: used_ms.unwrap_or_else(|| self.run.tally.watch.elapsed_ms(self.now)),
             report,
         })));
     }
@@ -51,7 +51,7 @@ impl Stepper<'_> {
         let config = self.run.config();
         let max = config.limits.elapsed_ms_max;
         let max = max.filter(|_| config.edition.caps_cancelled())?;
-        let until_now = self.run.watch.elapsed_ms(self.now);
+        let until_now = self.run.tally.watch.elapsed_ms(self.now);
         Some(until_now.min(max.max(self.run.elapsed_ms())))
     }
 
@@ -68,7 +68,7 @@ impl Stepper<'_> {
 
     pub(super) fn is_stuck(&mut self) -> bool {
         let max = self.run.config().limits.repeats_max;
-        match self.run.progress.stuck(max) {
+        match self.run.tally.progress.stuck(max) {
             Some(reason) => {
                 self.end(TerminationKind::NoProgress, reason);
                 true
@@ -86,7 +86,7 @@ impl Stepper<'_> {
         let Some(max) = self.run.config().limits.elapsed_ms_max else {
             return;
         };
-        let elapsed_ms = self.run.watch.elapsed_ms(self.now);
+        let elapsed_ms = self.run.tally.watch.elapsed_ms(self.now);
         if elapsed_ms >= max {
             let reason = format!("{elapsed_ms} ms passed, the limit is {max} ms");
             self.end(TerminationKind::TimedOut, reason);

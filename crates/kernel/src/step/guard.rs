@@ -1,4 +1,7 @@
 //! The context guard: no request leaves that a window does not hold, and there is always room for the last.
+//!
+//! Where a request does not fit, old outputs are taken out of the conversation first. Where that does not suffice the turn
+//! becomes the last one: nothing is offered any more but the call that ends the run.
 
 use super::Stepper;
 use crate::context::{self, DROPPED};
@@ -31,7 +34,7 @@ impl Stepper<'_> {
             false => context::least_reply(self.run.config()),
         };
         let blocked = view.blocked(least_reply);
-        if blocked.is_empty() || self.run.over || !self.run.converses() {
+        if blocked.is_empty() || self.run.last_turn.is_over || !self.run.converses() {
             let view = Some(view);
             return Guarded { brief, view };
         }
@@ -113,7 +116,7 @@ impl Stepper<'_> {
         if self.run.summary_makes_room(&blocked) {
             return None;
         }
-        let (gauge, target) = (&self.run.gauge, blocked.target as usize);
+        let (gauge, target) = (&self.run.meter.gauge, blocked.target as usize);
         Some(Box::new(Dropped {
             output: output.text.as_str().into(),
             tokens: gauge.room(target, tokens),
@@ -164,14 +167,15 @@ impl Stepper<'_> {
     }
 
     fn pages(&self) -> bool {
-        let own_tools = self.run.config().own_tools;
-        own_tools.output_kept_bytes_max.is_some()
+        self.run.setup.paged_bytes_max().is_some()
     }
 
     /// Whether the beginning of an output can be shown in place of the whole: the model can read on in it.
     fn can_cut(&self) -> bool {
         let may_be_member = self.run.config().edition.cuts_members();
-        self.pages() && (may_be_member || !self.run.is_member_up()) && !self.run.is_forced()
+        self.pages()
+            && (may_be_member || !self.run.phase.is_member_up())
+            && !self.run.last_turn.is_forced
     }
 
     /// How much of an output has room, where the model can read on in it.
@@ -180,14 +184,14 @@ impl Stepper<'_> {
             return None;
         }
         // What a member says grows where it stands among the results.
-        let tokens = match self.run.is_member_up() {
+        let tokens = match self.run.phase.is_member_up() {
             true => {
                 let nothing = self.needed(&ToolOutput::default(), 0);
                 self.needed(output, tokens).saturating_sub(nothing)
             }
             false => tokens,
         };
-        let tokens = self.run.gauge.room(blocked.target as usize, tokens);
+        let tokens = self.run.meter.gauge.room(blocked.target as usize, tokens);
         let used = blocked.projected.saturating_sub(tokens);
         let room = room(blocked.limit, used).saturating_sub(FITTED_TOKENS_SPARE);
         let bytes = output.text.len() as u64;
@@ -205,8 +209,8 @@ impl Stepper<'_> {
 
     /// Whether so much of an output has room, with how to read on.
     fn part_fits(&self, output: &ToolOutput, bytes: u64) -> bool {
-        let text = paging::fitted(&output.text, bytes, self.run.turn, self.run.call_up());
-        let tokens = self.run.gauge.estimate(&text);
+        let text = paging::fitted(&output.text, bytes, self.run.turn, self.run.phase.call_up());
+        let tokens = self.run.meter.gauge.estimate(&text);
         let cut = ToolOutput {
             text,
             ..ToolOutput::default()
@@ -216,7 +220,7 @@ impl Stepper<'_> {
 
     /// After an output was dropped only the report is left.
     pub(super) fn force_after_drop(&mut self, dropped: &Dropped) {
-        if self.run.is_forced() {
+        if self.run.last_turn.is_forced {
             return;
         }
         let config = self.run.config();

@@ -9,7 +9,7 @@ use crate::id::RunId;
 use crate::own_tools::OwnTool;
 use crate::paging;
 use crate::profile::LoopOp;
-use crate::run::{Phase, Review, Run, ToolOutput};
+use crate::run::{Review, Run, ToolOutput};
 use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
 use crate::tool::{DONE, FINAL_REPORT, ToolEffect, is_terminal};
@@ -43,25 +43,21 @@ impl Invocation {
     /// `None` where the arguments held a secret and are not known any more. A call of another agent needs them
     /// for its beginning alone.
     pub(super) fn new(run: &Run, at: usize, call: &Call) -> Option<Self> {
-        let as_written = run.has_arguments(at, call);
+        let as_written = run.scratch.has_arguments(at, call);
         if !as_written && run.sub_agent(&call.tool).is_none() {
             return None;
         }
         let config = run.config();
         let limits = &config.limits;
-        let paged_bytes_max = config.own_tools.output_kept_bytes_max;
-        let effect = run
-            .catalog
-            .spec(&call.tool)
-            .map_or(ToolEffect::Write, |spec| spec.effect);
+        let paged_bytes_max = run.setup.paged_bytes_max();
         Some(Self {
-            run: run.id.clone(),
+            run: run.setup.id.clone(),
             turn: run.turn,
             call: at as u32,
             tool: call.tool.clone(),
-            arguments: run.unkept.get(&at).unwrap_or(&call.arguments).clone(),
+            arguments: run.scratch.arguments(at, call).clone(),
             as_written,
-            effect,
+            effect: run.setup.effect_of(&call.tool),
             timeout_ms: limits.tool_timeout_ms,
             output_bytes_max: limits.tool_output_bytes_max,
             kept_bytes_max: match config.keeps_originals {
@@ -71,14 +67,16 @@ impl Invocation {
             pages: paged_bytes_max.is_some(),
             keeps_code: run.profile().conduct().keeps_codes,
             // The verdict is of the call that is up, and of none beside it.
-            approved: run.review == Review::Approved && run.call_up() == at as u32,
+            approved: run.oversight.review == Review::Approved && run.phase.call_up() == at as u32,
         })
     }
 
+    /// The run whose log holds the call.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
+    /// The turn that its reply is of.
     pub fn turn(&self) -> u32 {
         self.turn
     }
@@ -88,6 +86,7 @@ impl Invocation {
         self.call
     }
 
+    /// A tool of the run's catalogue.
     pub fn tool(&self) -> &str {
         &self.tool
     }
@@ -107,14 +106,17 @@ impl Invocation {
         }
     }
 
+    /// As the catalogue has it, frozen when the run began.
     pub fn effect(&self) -> ToolEffect {
         self.effect
     }
 
+    /// The time after which the host ends the call.
     pub fn timeout_ms(&self) -> u64 {
         self.timeout_ms
     }
 
+    /// The length to which the host cuts the output.
     pub fn output_bytes_max(&self) -> u64 {
         self.output_bytes_max
     }
@@ -148,14 +150,14 @@ impl Invocation {
 impl Stepper<'_> {
     /// Invokes the call that is up next. The terminal calls are the kernel's own.
     pub(super) fn invoke(&mut self) {
-        let Phase::Acting { calls, at, .. } = &self.run.phase else {
+        let Some((calls, at)) = self.run.phase.calls() else {
             return;
         };
-        let (calls, at) = (calls.clone(), *at);
+        let calls = calls.clone();
         let Some(call) = calls.get(at) else {
             return;
         };
-        let own = self.run.config().own_tools.of(&call.tool);
+        let own = self.run.setup.own_tool(&call.tool);
         if own == Some(OwnTool::Progress) {
             return self.report_progress(at, call);
         }
@@ -164,7 +166,7 @@ impl Stepper<'_> {
         }
         // A batch is answered with what its members left.
         let is_free = is_terminal(&call.tool) || own == Some(OwnTool::Batch);
-        if self.run.is_forced() && !is_free {
+        if self.run.last_turn.is_forced && !is_free {
             self.emit(Event::CallSkipped {
                 call: at as u32,
                 tool: call.tool.clone(),
@@ -199,11 +201,12 @@ impl Stepper<'_> {
     }
 
     pub(super) fn emit_invoked(&mut self, at: usize, call: &Call) {
-        let spec = self.run.catalog.spec(&call.tool);
+        let setup = &self.run.setup;
+        let spec = setup.catalog.spec(&call.tool);
         let invoked = Event::ToolInvoked {
             call: at as u32,
             tool: call.tool.clone(),
-            effect: spec.map_or(ToolEffect::Write, |spec| spec.effect),
+            effect: setup.effect_of(&call.tool),
             sandbox: spec.and_then(|spec| spec.sandbox),
         };
         self.emit(invoked);
@@ -248,7 +251,7 @@ impl Stepper<'_> {
         };
         let tokens = output
             .tokens
-            .unwrap_or_else(|| self.run.gauge.estimate(&output.text));
+            .unwrap_or_else(|| self.run.meter.gauge.estimate(&output.text));
         let dropped = self.admit(&output, tokens);
         let shown_bytes = dropped.as_ref().and_then(|it| it.shown_bytes);
         let is_dropped = dropped.is_some() && shown_bytes.is_none();
@@ -281,18 +284,16 @@ impl Stepper<'_> {
 
     /// Records that the call that is up will not be heard of again.
     pub(super) fn interrupt_call(&mut self) {
-        let Phase::Acting { at, .. } = self.run.phase else {
-            return;
-        };
         let Some(call) = self.call_under_way() else {
             return;
         };
+        let at = self.run.phase.call_up();
         let shown = match call.masked {
             false => INTERRUPTED,
             true => INTERRUPTED_UNKEPT,
         };
         let outcome = Outcome::Interrupted;
-        let finished = ToolFinished::unexecuted(at as u32, call.tool, outcome, shown.into());
+        let finished = ToolFinished::unexecuted(at, call.tool, outcome, shown.into());
         self.emit(Event::ToolFinished(Box::new(finished)));
     }
 

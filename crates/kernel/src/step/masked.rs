@@ -35,7 +35,7 @@ impl Stepper<'_> {
             }
         }
         self.emit_decoded(decoded);
-        self.run.unkept = unkept;
+        self.run.scratch.unkept = unkept;
         self.advance();
     }
 
@@ -57,19 +57,21 @@ impl Stepper<'_> {
             }));
             return self.advance();
         }
-        calls.retain(|call| call.refused.is_some() || self.run.catalog.spec(&call.tool).is_some());
+        calls.retain(|call| {
+            call.refused.is_some() || self.run.setup.catalog.spec(&call.tool).is_some()
+        });
         let masked = calls.iter().enumerate().filter(|(_, call)| call.masked);
         let unkept = masked.map(|(at, call)| (at, call.arguments.clone()));
         let unkept = unkept.collect();
         let decision = DecisionMade { answer, calls };
         self.emit_decoded(Ok(Decoded { decision, repairs }));
-        self.run.unkept = unkept;
+        self.run.scratch.unkept = unkept;
         self.advance();
     }
 
     /// Whether the call that is up next cannot be executed as it was written. It was passed over then.
     pub(super) fn is_unkept(&mut self, at: usize, call: &Call) -> bool {
-        if is_terminal(&call.tool) || self.run.has_arguments(at, call) {
+        if is_terminal(&call.tool) || self.run.scratch.has_arguments(at, call) {
             return false;
         }
         self.pass_unkept(at, call);

@@ -18,14 +18,14 @@ impl Stepper<'_> {
 
     /// The members of a batch have all ended. What they said was admitted one by one.
     pub(super) fn close_batch(&mut self, at: usize, call: &Call) {
-        let results = self.run.gathered.text();
+        let results = self.run.scratch.gathered.text();
         self.answered(at, call, Outcome::Ok, results);
         self.advance();
     }
 
     pub(super) fn turn_page(&mut self, at: usize, call: &Call) {
         let bytes_max = self.run.config().limits.tool_output_bytes_max;
-        let (outcome, text) = self.run.kept.page(&call.arguments, bytes_max);
+        let (outcome, text) = self.run.outputs.kept.page(&call.arguments, bytes_max);
         let output = ToolOutput {
             outcome,
             text,

@@ -64,7 +64,7 @@ impl Stepper<'_> {
             return self.end_with(&report, TerminationKind::Done);
         }
         let turns = self.run.turn;
-        let is_full = self.run.is_forced() || self.is_too_large();
+        let is_full = self.run.last_turn.is_forced || self.is_too_large();
         let kind = TerminationKind::TurnsExhausted;
         match standing.report_of_turns(turns, is_full, cause.map(Text::as_str)) {
             Some(report) => self.end_with(&report, kind),
@@ -77,7 +77,7 @@ impl Stepper<'_> {
 
     /// Whether a provider found the request of this turn larger than its window.
     fn is_too_large(&self) -> bool {
-        self.run.config().edition.backs_off() && self.run.attempts.some_overflowed()
+        self.run.config().edition.backs_off() && self.run.targets.attempts.some_overflowed()
     }
 
     /// What stood in a text is better than nothing also when a limit ends the run. The report says which.
@@ -102,11 +102,11 @@ impl Stepper<'_> {
     }
 
     pub(super) fn end_with(&mut self, report: &Report, kind: TerminationKind) {
-        let said = report.content.clone().unwrap_or_else(|| {
+        let text = report.content.clone().unwrap_or_else(|| {
             let messages = report.messages.as_ref().map(Value::to_string);
             messages.unwrap_or_default().into()
         });
-        self.end_quietly(Termination::new(kind, said), Some(written(report)));
+        self.end_quietly(Termination::new(kind, text), Some(written(report)));
     }
 }
 

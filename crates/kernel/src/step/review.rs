@@ -13,7 +13,7 @@ const REASON_CHARS_MAX: usize = 500;
 impl Stepper<'_> {
     /// Whether the call that is up next must not be executed now. It waits then, or was passed over.
     pub(super) fn is_held(&mut self, at: usize, held: &Call) -> bool {
-        match self.run.review {
+        match self.run.oversight.review {
             Review::Approved => return false,
             Review::Asked { .. } => return true,
             Review::None => {}

@@ -1,23 +1,12 @@
 //! The one request that asks for no step but for a summary: sent where the next one has no room, and nothing else makes it.
 
 use super::Stepper;
-use super::attempt::Attempt;
-use crate::event::{Answer, Blocked, ContextSummarised, Counters, Event, RejectReason};
+use super::attempt::AttemptStart;
+use crate::event::{Answer, ContextSummarised, Counters, Event, RejectReason};
 use crate::model::Finish;
 use crate::prompt;
 use crate::retry::Pick;
-use crate::run::Run;
 use crate::run::guard::next_excess;
-
-impl Run {
-    /// Whether a summary would make the room that a window lacks.
-    pub(super) fn summary_makes_room(&self, blocked: &Blocked) -> bool {
-        let projected = i64::try_from(blocked.projected).unwrap_or(i64::MAX);
-        let over = projected.saturating_sub(blocked.limit).unsigned_abs();
-        let until = self.summary_until();
-        until.is_some_and(|until| self.spared_by_summary(until) >= over)
-    }
-}
 
 impl Stepper<'_> {
     /// Asks for a summary where the next request has no room. Says whether the turn waits for one.
@@ -25,10 +14,10 @@ impl Stepper<'_> {
         let Some(until) = self.run.summary_until().filter(|_| !self.run.is_last(turn)) else {
             return false;
         };
-        if self.run.over || !self.lacks_room(turn) {
+        if self.run.last_turn.is_over || !self.lacks_room(turn) {
             return false;
         }
-        let target = match self.run.attempts.pick(self.now, |_| true) {
+        let target = match self.run.targets.attempts.pick(self.now, |_| true) {
             Pick::Now(target) => target,
             Pick::After(_) => return true,
             Pick::Never => return false,
@@ -36,12 +25,12 @@ impl Stepper<'_> {
         let estimated = self.run.summary_request_tokens(until);
         let counters = Counters {
             current: 0,
-            pending: self.run.gauge.room(target as usize, estimated),
+            pending: self.run.meter.gauge.room(target as usize, estimated),
             schema: 0,
             estimated: None,
         };
         // Where there is too little left for it, the run goes on without.
-        self.start_attempt(Attempt {
+        self.start_attempt(AttemptStart {
             turn,
             target,
             brief: &prompt::summary_brief(),

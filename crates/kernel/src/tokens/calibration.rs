@@ -14,9 +14,9 @@ use crate::config::Vocabulary;
 pub struct Calibration {
     scale: Scale,
     /// The last request that was counted.
-    last: Option<Counted>,
+    last: Option<CountPair>,
     /// What came to the conversation between counted requests. Nothing that a provider adds to every request is in it.
-    grown: Counted,
+    grown: CountPair,
 }
 
 /// What texts are estimated by.
@@ -29,7 +29,7 @@ enum Scale {
 
 /// The same text, estimated and as its provider counted it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counted {
+struct CountPair {
     estimated: u64,
     reported: u64,
 }
@@ -69,7 +69,7 @@ impl Calibration {
         Self {
             scale,
             last: None,
-            grown: Counted::default(),
+            grown: CountPair::default(),
         }
     }
 
@@ -80,7 +80,7 @@ impl Calibration {
             return;
         }
         let reported = reported.clamp(estimated.div_ceil(2), estimated.saturating_mul(2));
-        let now = Counted {
+        let now = CountPair {
             estimated,
             reported,
         };
@@ -110,7 +110,7 @@ impl Calibration {
     }
 
     /// What tells most about the estimates.
-    fn seen(&self) -> Option<Counted> {
+    fn seen(&self) -> Option<CountPair> {
         let last = self.last?;
         Some(if self.grown.estimated < GROWN_MIN {
             last
@@ -145,7 +145,7 @@ impl Calibration {
     }
 }
 
-impl Counted {
+impl CountPair {
     /// What came to it since an earlier count, if it only grew.
     fn since(self, earlier: Self) -> Option<Self> {
         Some(Self {
@@ -195,10 +195,10 @@ mod tests {
                 let mut calibration = Calibration::of(vocabulary);
                 calibration.counted(5_000, one);
                 calibration.counted(9_000, two);
-                let said = [one, two];
+                let counts = [one, two];
                 assert!(
                     (970..=2_060).contains(&calibration.text(1_000)),
-                    "{said:?} {calibration:?}"
+                    "{counts:?} {calibration:?}"
                 );
             }
         }

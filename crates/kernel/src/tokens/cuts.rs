@@ -64,7 +64,7 @@ const MIXED_MOST: usize = 5;
 
 /// Where the automaton is: after a byte of this class.
 #[derive(Clone, Copy)]
-struct Place {
+struct CutState {
     class: usize,
     /// How many of its kind stand directly before it, up to the most that counts.
     length: usize,
@@ -102,7 +102,7 @@ const fn first_state(class: usize) -> usize {
     first
 }
 
-impl Place {
+impl CutState {
     const fn of(state: usize) -> Self {
         let mut class = 0;
         while class + 1 < CLASSES && first_state(class + 1) <= state {
@@ -181,7 +181,7 @@ impl Place {
 }
 
 /// Texts begin like lines.
-pub(super) const START: u8 = Place {
+pub(super) const START: u8 = CutState {
     class: NEWLINE,
     length: 0,
     origin: 0,
@@ -204,7 +204,7 @@ pub(super) static NEXT: [[u8; CLASSES]; STATES] = {
     let mut table = [[0; CLASSES]; STATES];
     let mut state = 0;
     while state < STATES {
-        let place = Place::of(state);
+        let place = CutState::of(state);
         let mut class = 0;
         while class < CLASSES {
             table[state][class] = place.after(class).state() as u8;

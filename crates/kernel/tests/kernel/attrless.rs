@@ -1,7 +1,7 @@
 //! Instructions without attributes: what is read, what is dropped with its reason, what fails as a whole.
 
 use bonded_kernel::{
-    INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, Problem, Written,
+    Element, INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, Problem,
     read_instructions,
 };
 use serde_json::{Value, json};
@@ -33,8 +33,8 @@ fn taken(text: &str) -> Vec<(&'static str, Value)> {
     let items = read(text).items.into_iter();
     items
         .filter_map(|item| match item {
-            Written::Instruction { tag, arguments } => Some((tag, arguments)),
-            Written::Dropped(_) => None,
+            Element::Instruction { tag, arguments } => Some((tag, arguments)),
+            Element::Dropped(_) => None,
         })
         .collect()
 }
@@ -43,8 +43,8 @@ fn dropped(text: &str) -> Vec<InstructionFault> {
     let items = read(text).items.into_iter();
     items
         .filter_map(|item| match item {
-            Written::Dropped(fault) => Some(fault),
-            Written::Instruction { .. } => None,
+            Element::Dropped(fault) => Some(fault),
+            Element::Instruction { .. } => None,
         })
         .collect()
 }
@@ -224,8 +224,8 @@ fn an_instruction_that_the_prompt_does_not_allow_is_unknown() {
     let text = format!("{RAM}<ram_delete><key>plan</key></ram_delete>");
     let read = read_instructions(&text, rules).expect("all elements are closed");
     let [
-        Written::Instruction { tag: "ram_add", .. },
-        Written::Dropped(fault),
+        Element::Instruction { tag: "ram_add", .. },
+        Element::Dropped(fault),
     ] = &read.items[..]
     else {
         unreachable!("{read:?}");

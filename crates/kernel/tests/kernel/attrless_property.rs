@@ -1,6 +1,6 @@
 //! Whatever a model writes, reading it comes to an end, and to nothing that was not written.
 
-use bonded_kernel::{InstructionRules, Written, read_instructions};
+use bonded_kernel::{Element, InstructionRules, read_instructions};
 use proptest::prelude::*;
 
 /// What hostile replies are made of.
@@ -67,8 +67,8 @@ proptest! {
             Ok(read) => {
                 prop_assert!(read.items.len() <= 5 + 20);
                 let written: usize = read.items.iter().map(|item| match item {
-                    Written::Instruction { arguments, .. } => arguments.to_string().len() / 8,
-                    Written::Dropped(_) => 0,
+                    Element::Instruction { arguments, .. } => arguments.to_string().len() / 8,
+                    Element::Dropped(_) => 0,
                 }).sum();
                 prop_assert!(written <= text.len() + 64);
             }
@@ -92,7 +92,7 @@ proptest! {
         let wrapped = value.replace("]]>", "]]]]><![CDATA[>");
         let text = format!("<ram_add><key>k</key><value><![CDATA[{wrapped}]]></value></ram_add>");
         let read = read_instructions(&text, rules(true)).expect("one good instruction");
-        let Some(Written::Instruction { arguments, .. }) = read.items.first() else {
+        let Some(Element::Instruction { arguments, .. }) = read.items.first() else {
             unreachable!("{read:?}");
         };
         let expected = value.replace("\r\n", "\n");

@@ -35,7 +35,7 @@ pub(crate) fn looped() -> Looped {
         prompt: prompt.into(),
     };
     let segments: Vec<Segment> = SEGMENTS.into_iter().map(segment).collect();
-    let scope = Scope::usual(WorkspaceId::from_bytes([7; 16]));
+    let scope = Scope::default_of(WorkspaceId::from_bytes([7; 16]));
     let mut looping = LoopConfig::new(RuleId::from_bytes([8; 16]), scope, &segments);
     looping.prompt_hash = "5e".repeat(32);
     let limits = Limits {

@@ -174,7 +174,7 @@ fn where_nobody_said_how_long_a_reply_may_be_a_small_window_shortens_it() {
     let room = |is_usual: bool, tokens: u64| {
         let mut setup = setup().windows(&[tokens]);
         setup.config.output_tokens_max = 8_192;
-        setup.config.output_usual = is_usual;
+        setup.config.output_is_default = is_usual;
         request(&setup.begin().run)
             .expect("it asks")
             .output_tokens_max
@@ -190,7 +190,7 @@ fn where_nobody_said_how_long_a_reply_may_be_a_small_window_shortens_it() {
     ] {
         let mut setup = agent(Encoding::Native).windows(&[8_192]);
         setup.config.output_tokens_max = 4_096;
-        setup.config.output_usual = true;
+        setup.config.output_is_default = true;
         setup.config.targets[0].window_source = Some(source);
         let world = setup.begin();
         let asked = request(&world.run).expect("it asks").output_tokens_max;

@@ -1,4 +1,7 @@
 //! Who may ask: tokens, and where there are none, what a browser cannot be made to send.
+//!
+//! A server with tokens asks for one with every request. One without tokens listens on loopback only, and then the
+//! danger is a page in a browser on the same machine: it can send requests, but under a name that gives it away.
 
 use std::net::SocketAddr;
 
@@ -7,7 +10,7 @@ use axum::http::header::{AUTHORIZATION, HOST};
 use bonded_kernel::Hash;
 use subtle::ConstantTimeEq as _;
 
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 use bonded_web::loopback::is_loopback_name;
 
 /// The tokens that open the server. Only their hashes are kept: they have one length, and comparing them
@@ -26,6 +29,7 @@ impl std::fmt::Debug for Tokens {
 pub(crate) struct Caller(pub(crate) Hash);
 
 impl Tokens {
+    /// Tokens that are given twice count once.
     pub fn new<'t>(tokens: impl IntoIterator<Item = &'t str>) -> Self {
         let mut hashes: Vec<Hash> = tokens
             .into_iter()
@@ -36,6 +40,7 @@ impl Tokens {
         Self(hashes)
     }
 
+    /// For those who make something for each caller at the start.
     pub(super) fn callers(&self) -> impl Iterator<Item = Caller> + '_ {
         self.0.iter().copied().map(Caller)
     }
@@ -45,17 +50,21 @@ impl Tokens {
         self.0.len()
     }
 
+    /// Without tokens there is one caller, nobody in particular.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Finds out who asks, or why they may not.
-    pub(super) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    /// Tells a missing token from a wrong one, and says nothing else.
+    pub(super) fn caller(&self, headers: &HeaderMap) -> Result<Caller, AgentRefusal> {
         if self.is_empty() {
             return by_loopback_name(headers);
         }
         let header = headers.get(AUTHORIZATION).ok_or_else(|| {
-            Refusal::unauthorised("a token is needed: send the header Authorization: Bearer TOKEN")
+            AgentRefusal::unauthorised(
+                "a token is needed: send the header Authorization: Bearer TOKEN",
+            )
         })?;
         let given = Hash::of(bearer(header.as_bytes()).unwrap_or_default());
         // All are compared, whichever fits: the time says nothing.
@@ -65,11 +74,12 @@ impl Tokens {
         if bool::from(fits) {
             Ok(Caller(given))
         } else {
-            Err(Refusal::unauthorised("this token is not known here"))
+            Err(AgentRefusal::unauthorised("this token is not known here"))
         }
     }
 }
 
+/// The scheme in any case, the token without blanks around it.
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
     scheme
@@ -79,10 +89,10 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
 
 /// Without tokens the server listens on loopback only. A page in a browser there can reach it under a name
 /// of its own that resolves to loopback; the name gives it away.
-fn by_loopback_name(headers: &HeaderMap) -> Result<Caller, Refusal> {
+fn by_loopback_name(headers: &HeaderMap) -> Result<Caller, AgentRefusal> {
     let host = headers.get(HOST).and_then(|value| value.to_str().ok());
     match host {
-        Some(host) if !is_loopback_name(host) => Err(Refusal::foreign_host(host)),
+        Some(host) if !is_loopback_name(host) => Err(AgentRefusal::foreign_host(host)),
         _ => Ok(Caller(Hash::ZERO)),
     }
 }

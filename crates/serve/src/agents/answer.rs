@@ -1,4 +1,7 @@
 //! What a run came to, as a client is told it.
+//!
+//! The text of the report is the answer; why a run ended without one is an error with a stable code. A client learns
+//! the report, or how the run ended; what the store says of its files is for whoever runs the server.
 
 use std::sync::Arc;
 
@@ -8,7 +11,7 @@ use bonded_kernel::{Event, FailureClass, Report, Run, RunId, Termination, Termin
 use bonded_state::{Store, StoreError};
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 use bonded_host::with_causes;
 
 /// How many entries are read at a time.
@@ -20,9 +23,11 @@ pub(crate) const AWAITING_REVIEW: &str = "awaiting_review";
 /// The accepted report, and what the run used for it.
 #[derive(Debug)]
 pub(crate) struct RunAnswer {
+    /// The report as text, also where it is JSON.
     pub(crate) content: String,
     /// The report where it is JSON.
     pub(crate) json: Option<Value>,
+    /// Tokens of all requests of the run together.
     pub(crate) usage: Usage,
 }
 
@@ -31,12 +36,14 @@ pub(crate) const STORE_FAILED: &str =
     "the store of runs failed; whoever runs the server was told why";
 
 /// Shared by all clients that wait for one run.
-pub(crate) type Ended = Result<Arc<RunAnswer>, Refusal>;
+pub(crate) type Ended = Result<Arc<RunAnswer>, AgentRefusal>;
 
 /// Tells what a run came to. `stopping` is whether the server itself ends its runs.
+/// The order matters: a server that stops says so even where the run was cancelled for it, because the client may
+/// simply ask again.
 pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stopping: bool) -> Ended {
     let run = driven.map_err(|error| match error {
-        HostError::Interrupted { .. } => Refusal::stopping(),
+        HostError::Interrupted { .. } => AgentRefusal::stopping(),
         error => unusable(&error),
     })?;
     let Some(termination) = run.termination() else {
@@ -51,7 +58,7 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
                 usage: run.spend().used().0,
             }))
         }
-        TerminationKind::Cancelled if stopping => Err(Refusal::stopping()),
+        TerminationKind::Cancelled if stopping => Err(AgentRefusal::stopping()),
         TerminationKind::Fatal => {
             // A log that cannot be read does not say whose fault it was.
             let class = provider_failure(store, run.id()).await.unwrap_or_default();
@@ -62,12 +69,12 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
 }
 
 /// Only somebody at the server can approve, unless the client may be asked.
-fn waits(run: &Run) -> Refusal {
+fn waits(run: &Run) -> AgentRefusal {
     let id = run.id();
     let message = format!(
         "run {id} waits for a person: `bonded approve {id}` or `bonded deny {id}` goes on with it"
     );
-    Refusal::failed(StatusCode::CONFLICT, AWAITING_REVIEW, message)
+    AgentRefusal::failed(StatusCode::CONFLICT, AWAITING_REVIEW, message)
 }
 
 /// The text of the report, and the JSON where it is that.
@@ -83,6 +90,8 @@ fn content(report: Option<Report>, termination: &Termination) -> (String, Option
     }
 }
 
+/// Chosen so that clients which retry by status do the right thing; the header of the refusal forbids what would only
+/// cost again.
 fn status(kind: TerminationKind) -> StatusCode {
     match kind {
         TerminationKind::Done => StatusCode::OK,
@@ -97,14 +106,15 @@ fn status(kind: TerminationKind) -> StatusCode {
     }
 }
 
-fn failed(status: StatusCode, code: &'static str, termination: &Termination) -> Refusal {
+/// The reason is the run's own.
+fn failed(status: StatusCode, code: &'static str, termination: &Termination) -> AgentRefusal {
     let kind = termination.kind.as_str();
     let message = format!("the run ended as {kind}: {}", termination.reason());
-    Refusal::failed(status, code, message)
+    AgentRefusal::failed(status, code, message)
 }
 
 /// A provider that failed is named by what it failed with.
-fn fatal(class: Option<FailureClass>, termination: &Termination) -> Refusal {
+fn fatal(class: Option<FailureClass>, termination: &Termination) -> AgentRefusal {
     let code = match class {
         None | Some(FailureClass::Interrupted) => {
             return failed(
@@ -123,6 +133,8 @@ fn fatal(class: Option<FailureClass>, termination: &Termination) -> Refusal {
 }
 
 /// What the last request failed with, if the run ended on that.
+/// A failure counts only if nothing else came after it: one that was overcome is not why the run ended. The log is read
+/// in parts, because it may be long.
 async fn provider_failure(
     store: &dyn Store,
     run: &RunId,
@@ -146,28 +158,37 @@ async fn provider_failure(
 }
 
 /// The run could not be driven at all.
-fn unusable(error: &HostError) -> Refusal {
+/// Conflicts with another driver can be tried again; everything else is for whoever runs the server.
+fn unusable(error: &HostError) -> AgentRefusal {
     let message = with_causes(error);
     match error {
         HostError::Store(StoreError::Held { .. }) | HostError::TakenOver { .. } => {
-            Refusal::held(message)
+            AgentRefusal::held(message)
         }
         HostError::Store(error) => store_failed(error),
-        HostError::OtherGoal { .. } => Refusal::other_body(),
+        HostError::OtherGoal { .. } => AgentRefusal::other_body(),
         HostError::Agent(_) | HostError::Workdir { .. } | HostError::Catalog { .. } => {
-            Refusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "agent_unusable", message)
+            AgentRefusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "agent_unusable", message)
         }
-        _ => internal(&message),
+        HostError::BadLog { .. }
+        | HostError::IdTaken { .. }
+        | HostError::NoSuchTurn { .. }
+        | HostError::OfPlan { .. }
+        | HostError::Cut { .. }
+        | HostError::Interrupted { .. }
+        | HostError::Sandbox { .. }
+        | HostError::NotDurable { .. }
+        | HostError::Panicked { .. } => internal(&message),
     }
 }
 
 /// What the store says of its files is for whoever runs the server.
-pub(super) fn store_failed(error: &StoreError) -> Refusal {
+pub(super) fn store_failed(error: &StoreError) -> AgentRefusal {
     tracing::error!("error: {}", with_causes(error));
     internal(STORE_FAILED)
 }
 
 /// The store or the server itself has failed.
-pub(super) fn internal(message: &str) -> Refusal {
-    Refusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+pub(super) fn internal(message: &str) -> AgentRefusal {
+    AgentRefusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
 }

@@ -1,4 +1,8 @@
 //! One question: from the request to the run, and from the run to the answer.
+//!
+//! The steps stand in the order of their cost and of what they give away: who asks, the body, the model, the goal, and
+//! only then a place in the line. Both interfaces share all of it; they differ in how a body is read and how an answer
+//! is written.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,16 +12,17 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use bonded_host::off_the_runtime;
-use serde_json::Value;
+use serde::Serialize;
 
 use super::answer::RunAnswer;
 use super::client::{Client, Ticket};
 use super::key::RunKey;
 use super::progress::Follower;
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 use super::request::{AgentRequest, Streaming};
 use super::stream::{self, AnswerWriter};
 use super::{AgentServer, body, chat, responses};
+use crate::sorted_json::sorted_json;
 
 /// Names the run of an answer, also of one that is an error.
 const RUN: HeaderName = HeaderName::from_static("x-bonded-run");
@@ -26,6 +31,7 @@ const RUN: HeaderName = HeaderName::from_static("x-bonded-run");
 /// has ever taken them over keeps memory.
 const SHORT_BODY_BYTES: usize = 64 * 1024;
 
+/// The two ways of OpenAI's clients to ask.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Interface {
     Chat,
@@ -33,20 +39,23 @@ pub(super) enum Interface {
 }
 
 impl Interface {
-    fn read(self, body: &[u8]) -> Result<AgentRequest, Refusal> {
+    /// What is asked, or what is wrong with the body.
+    fn read(self, body: &[u8]) -> Result<AgentRequest, AgentRefusal> {
         match self {
             Self::Chat => chat::read(body),
             Self::Responses => responses::read(body),
         }
     }
 
-    fn whole(self, ticket: &Ticket, answer: &RunAnswer) -> Value {
+    /// For clients that wait for the whole answer.
+    fn whole(self, ticket: &Ticket, answer: &RunAnswer) -> Response {
         match self {
-            Self::Chat => chat::whole(ticket, answer),
-            Self::Responses => responses::whole(ticket, answer),
+            Self::Chat => json(&chat::whole(ticket, answer)),
+            Self::Responses => json(&responses::whole(ticket, answer)),
         }
     }
 
+    /// For clients that want it piece by piece.
     fn telling(self, ticket: Ticket, how: Streaming) -> Box<dyn AnswerWriter> {
         match self {
             Self::Chat => Box::new(chat::Chunks {
@@ -59,11 +68,12 @@ impl Interface {
 }
 
 /// Asks an agent what a request asks.
+/// Long bodies and schemas are worked on off the runtime, because other requests are answered by the same threads.
 pub(super) async fn ask(
     server: &AgentServer,
     interface: Interface,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, AgentRefusal> {
     let (head, body) = request.into_parts();
     let caller = server.caller(&head)?;
     let body = body::read(&head.headers, body).await?;
@@ -100,6 +110,7 @@ pub(super) async fn ask(
     Ok(response)
 }
 
+/// Progress is followed only where the client asked for it.
 fn streamed(
     server: &AgentServer,
     interface: Interface,
@@ -116,18 +127,20 @@ fn streamed(
 /// A connection that breaks while this waits drops it, and the client with it.
 async fn whole(interface: Interface, mut client: Client, ticket: &Ticket) -> Response {
     match client.ended().await {
-        Ok(answer) => json(&interface.whole(ticket, &answer)),
+        Ok(answer) => interface.whole(ticket, &answer),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-pub(super) fn json(value: &Value) -> Response {
-    let mut response = Response::new(Body::from(value.to_string()));
+/// With the fields in order, as everything that is served.
+pub(super) fn json(body: &impl Serialize) -> Response {
+    let mut response = Response::new(Body::from(sorted_json(body)));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
 }
 
+/// Zero where the clock stands before 1970.
 pub(super) fn unix_seconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

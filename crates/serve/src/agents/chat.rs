@@ -1,16 +1,26 @@
 //! `/v1/chat/completions`.
+//!
+//! A chat is read into the same request as a response is. Fields that would mean nothing here but change what the
+//! client expects are refused; all others are left aside, because clients send many.
+
+pub(super) mod wire;
 
 use axum::body::Bytes;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::answer::RunAnswer;
 use super::client::Ticket;
 use super::conversation::{self, MessageContent, Role, Utterance};
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 use super::request::{self, AgentRequest, Streaming, WishedFormat};
 use super::stream::{AnswerWriter, frame};
+use wire::{
+    ChatCompletion, ChunkChoice, ChunkDelta, CompletionChoice, CompletionChunk, CompletionMessage,
+    CompletionUsage,
+};
 
+/// What of a chat request has a meaning here.
 #[derive(Debug, Deserialize)]
 struct ChatBody {
     model: String,
@@ -24,6 +34,7 @@ struct ChatBody {
     format: Option<String>,
 }
 
+/// One message; what is no text is refused.
 #[derive(Debug, Deserialize)]
 struct ChatMessage {
     role: String,
@@ -32,13 +43,15 @@ struct ChatMessage {
     function_call: Option<Value>,
 }
 
+/// How the answer is streamed; `include_progress` is ours.
 #[derive(Debug, Default, Deserialize)]
 struct StreamOptions {
     include_usage: Option<bool>,
     include_progress: Option<bool>,
 }
 
-pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
+/// What an agent cannot do, such as to offer it tools or to ask for several answers, is refused rather than left aside.
+pub(super) fn read(body: &[u8]) -> Result<AgentRequest, AgentRefusal> {
     let (body, digest): (ChatBody, _) = request::parse(body)?;
     if body.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err(conversation::calls_refused("tools"));
@@ -51,7 +64,11 @@ pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
     }
     if body.n.is_some_and(|n| n != 1) {
         let message = "an agent gives one answer; leave n out, or send 1";
-        return Err(Refusal::bad_request("one_answer_only", Some("n"), message));
+        return Err(AgentRefusal::bad_request(
+            "one_answer_only",
+            Some("n"),
+            message,
+        ));
     }
     let utterances = body.messages.into_iter().map(utterance);
     let options = body.stream_options.unwrap_or_default();
@@ -72,7 +89,8 @@ pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
     })
 }
 
-fn utterance(message: ChatMessage) -> Result<Utterance, Refusal> {
+/// Only an assistant's message may be without content.
+fn utterance(message: ChatMessage) -> Result<Utterance, AgentRefusal> {
     let role = conversation::role(&message.role, "messages")?;
     let calls = message.tool_calls.is_some_and(|calls| !calls.is_empty());
     if calls || message.function_call.is_some() {
@@ -83,7 +101,7 @@ fn utterance(message: ChatMessage) -> Result<Utterance, Refusal> {
         None if role == Role::Assistant => String::new(),
         None => {
             let message = format!("a message of the {} has no content", message.role);
-            return Err(Refusal::bad_request(
+            return Err(AgentRefusal::bad_request(
                 "no_content",
                 Some("messages"),
                 message,
@@ -94,34 +112,29 @@ fn utterance(message: ChatMessage) -> Result<Utterance, Refusal> {
 }
 
 /// The answer in one piece.
-pub(super) fn whole(ticket: &Ticket, answer: &RunAnswer) -> Value {
-    json!({
-        "id": id(ticket),
-        "object": "chat.completion",
-        "created": ticket.created,
-        "model": ticket.model,
-        "choices": [{
-            "index": 0,
-            "message": { "role": "assistant", "content": answer.content, "refusal": null },
-            "logprobs": null,
-            "finish_reason": "stop",
+pub(super) fn whole<'a>(ticket: &'a Ticket, answer: &'a RunAnswer) -> ChatCompletion<'a> {
+    ChatCompletion {
+        id: id(ticket),
+        object: "chat.completion",
+        created: ticket.created,
+        model: &ticket.model,
+        choices: [CompletionChoice {
+            index: 0,
+            message: CompletionMessage {
+                role: "assistant",
+                content: &answer.content,
+                refusal: (),
+            },
+            logprobs: (),
+            finish_reason: "stop",
         }],
-        "usage": usage(answer),
-    })
+        usage: answer.into(),
+    }
 }
 
+/// Names the run, so that a person can find it.
 fn id(ticket: &Ticket) -> String {
     format!("chatcmpl-{}", ticket.run)
-}
-
-fn usage(answer: &RunAnswer) -> Value {
-    let usage = &answer.usage;
-    json!({
-        "prompt_tokens": usage.input,
-        "completion_tokens": usage.output,
-        "total_tokens": usage.total(),
-        "prompt_tokens_details": { "cached_tokens": usage.cached },
-    })
 }
 
 /// The answer in chunks.
@@ -132,52 +145,70 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    fn chunk(&self, delta: &Value, finish_reason: Option<&str>) -> Bytes {
-        let choice = json!({
-            "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason,
-        });
-        self.chunk_of(&json!([choice]), Value::Null)
+    /// A chunk with one choice, as all but the last have.
+    fn chunk(&self, delta: ChunkDelta<'_>, finish_reason: Option<&'static str>) -> Bytes {
+        let choice = ChunkChoice {
+            index: 0,
+            delta,
+            logprobs: (),
+            finish_reason,
+        };
+        self.chunk_of(&[choice], None)
     }
 
-    fn chunk_of(&self, choices: &Value, usage: Value) -> Bytes {
-        let mut chunk = json!({
-            "id": id(&self.ticket),
-            "object": "chat.completion.chunk",
-            "created": self.ticket.created,
-            "model": self.ticket.model,
-            "choices": choices,
-        });
-        if self.with_usage {
-            chunk["usage"] = usage;
-        }
+    /// The usage is in a chunk without choices, as OpenAI sends it.
+    fn chunk_of(&self, choices: &[ChunkChoice<'_>], usage: Option<CompletionUsage>) -> Bytes {
+        let chunk = CompletionChunk {
+            id: id(&self.ticket),
+            object: "chat.completion.chunk",
+            created: self.ticket.created,
+            model: &self.ticket.model,
+            choices,
+            usage: self.with_usage.then_some(usage),
+        };
         frame(None, &chunk)
     }
 }
 
 impl AnswerWriter for Chunks {
+    /// The role comes before any text.
     fn opening(&mut self) -> Vec<Bytes> {
-        vec![self.chunk(&json!({ "role": "assistant", "content": "" }), None)]
+        let delta = ChunkDelta {
+            role: Some("assistant"),
+            content: Some(""),
+            ..ChunkDelta::default()
+        };
+        vec![self.chunk(delta, None)]
     }
 
+    /// As reasoning, which clients show apart from the answer.
     fn progress(&mut self, line: &str) -> Option<Bytes> {
-        let delta = json!({ "reasoning_content": format!("{line}\n") });
-        Some(self.chunk(&delta, None))
+        let delta = ChunkDelta {
+            reasoning_content: Some(format!("{line}\n")),
+            ..ChunkDelta::default()
+        };
+        Some(self.chunk(delta, None))
     }
 
+    /// The report comes in one piece: it was accepted as a whole, and nothing of it leaves before.
     fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes> {
+        let text = ChunkDelta {
+            content: Some(&answer.content),
+            ..ChunkDelta::default()
+        };
         let mut chunks = vec![
-            self.chunk(&json!({ "content": answer.content }), None),
-            self.chunk(&json!({}), Some("stop")),
+            self.chunk(text, None),
+            self.chunk(ChunkDelta::default(), Some("stop")),
         ];
         if self.with_usage {
-            chunks.push(self.chunk_of(&json!([]), usage(answer)));
+            chunks.push(self.chunk_of(&[], Some(answer.into())));
         }
         chunks.push(Bytes::from_static(b"data: [DONE]\n\n"));
         chunks
     }
 
     /// Clients take an event with an error for the end of the stream and raise it.
-    fn failed(&mut self, refusal: &Refusal) -> Vec<Bytes> {
+    fn failed(&mut self, refusal: &AgentRefusal) -> Vec<Bytes> {
         vec![frame(None, &refusal.body())]
     }
 }

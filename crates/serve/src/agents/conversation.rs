@@ -5,8 +5,9 @@
 
 use serde::Deserialize;
 
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 
+/// Who said something, as far as it matters for a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// System or developer.
@@ -15,9 +16,12 @@ pub(crate) enum Role {
     Assistant,
 }
 
+/// What one of them said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Utterance {
+    /// Who it was.
     pub(crate) role: Role,
+    /// The whole text; parts are joined by line breaks.
     pub(crate) text: String,
 }
 
@@ -29,6 +33,7 @@ pub(super) enum MessageContent {
     Parts(Vec<ContentPart>),
 }
 
+/// A part of a message; only text can be given to an agent.
 #[derive(Debug, Deserialize)]
 pub(super) struct ContentPart {
     #[serde(rename = "type")]
@@ -39,7 +44,7 @@ pub(super) struct ContentPart {
 
 impl MessageContent {
     /// The text; what is no text cannot be given to an agent.
-    pub(super) fn into_text(self, param: &'static str) -> Result<String, Refusal> {
+    pub(super) fn into_text(self, param: &'static str) -> Result<String, AgentRefusal> {
         let parts = match self {
             Self::Text(text) => return Ok(text),
             Self::Parts(parts) => parts,
@@ -50,19 +55,21 @@ impl MessageContent {
             other => {
                 let message =
                     format!("a part of type {other:?} cannot be given to an agent; send text");
-                Err(Refusal::bad_request(
+                Err(AgentRefusal::bad_request(
                     "unsupported_content",
                     Some(param),
                     message,
                 ))
             }
         });
-        Ok(texts.collect::<Result<Vec<String>, Refusal>>()?.join("\n"))
+        Ok(texts
+            .collect::<Result<Vec<String>, AgentRefusal>>()?
+            .join("\n"))
     }
 }
 
 /// The role that a name means.
-pub(super) fn role(name: &str, param: &'static str) -> Result<Role, Refusal> {
+pub(super) fn role(name: &str, param: &'static str) -> Result<Role, AgentRefusal> {
     match name {
         "system" | "developer" => Ok(Role::Instruction),
         "user" => Ok(Role::User),
@@ -71,20 +78,24 @@ pub(super) fn role(name: &str, param: &'static str) -> Result<Role, Refusal> {
         other => {
             let message =
                 format!("there is no role {other:?}; use system, developer, user or assistant");
-            Err(Refusal::bad_request("unknown_role", Some(param), message))
+            Err(AgentRefusal::bad_request(
+                "unknown_role",
+                Some(param),
+                message,
+            ))
         }
     }
 }
 
 /// Agents call their own tools, so nobody can answer their calls or offer them others.
-pub(super) fn calls_refused(param: &'static str) -> Refusal {
+pub(super) fn calls_refused(param: &'static str) -> AgentRefusal {
     let message = "agents have tools of their own and make their calls themselves; send a request \
                    without tool definitions, tool calls and tool results";
-    Refusal::bad_request("tools_not_supported", Some(param), message)
+    AgentRefusal::bad_request("tools_not_supported", Some(param), message)
 }
 
 /// Makes the goal of what was said.
-pub(super) fn goal(utterances: &[Utterance], param: &'static str) -> Result<String, Refusal> {
+pub(super) fn goal(utterances: &[Utterance], param: &'static str) -> Result<String, AgentRefusal> {
     let (instructions, talk): (Vec<&Utterance>, Vec<&Utterance>) = utterances
         .iter()
         .filter(|it| !it.text.trim().is_empty())
@@ -119,10 +130,11 @@ pub(super) fn goal(utterances: &[Utterance], param: &'static str) -> Result<Stri
     Ok(goal)
 }
 
-fn no_user_message(param: &'static str) -> Refusal {
+/// The agent is asked what the last message says, so there must be one.
+fn no_user_message(param: &'static str) -> AgentRefusal {
     let message =
         "the last message must be the user's, and not empty: it is what the agent is asked";
-    Refusal::bad_request("no_user_message", Some(param), message)
+    AgentRefusal::bad_request("no_user_message", Some(param), message)
 }
 
 #[cfg(test)]

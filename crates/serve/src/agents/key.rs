@@ -1,4 +1,7 @@
 //! Idempotency keys: the same key with the same body is the same run.
+//!
+//! The key is part of the id of the run, so that the store itself says whether there was one: nothing has to be kept
+//! beside it, and a restart forgets nothing. Keys of different callers and different bodies give different ids.
 
 use axum::http::HeaderMap;
 use bonded_kernel::{Event, Hash, RunId, TerminationKind};
@@ -6,9 +9,11 @@ use bonded_state::{ListFilter, Listed, Store, StoreError};
 
 use super::access::Caller;
 use super::own::Own;
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 
+/// As OpenAI's clients send it.
 const HEADER: &str = "idempotency-key";
+/// Longer keys are refused, not cut: two of them could be cut to the same.
 const KEY_BYTES_MAX: usize = 255;
 /// Hexadecimal digits of a hash in an id.
 const DIGITS: usize = 24;
@@ -24,7 +29,9 @@ pub(crate) struct RunKey {
 /// A run that a key has begun before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Earlier {
+    /// The run that the key began.
     pub(super) id: RunId,
+    /// Whether it was cancelled, and so has answered nothing.
     pub(super) is_cancelled: bool,
 }
 
@@ -34,17 +41,21 @@ impl RunKey {
         headers: &HeaderMap,
         caller: Caller,
         body: Hash,
-    ) -> Result<Option<Self>, Refusal> {
+    ) -> Result<Option<Self>, AgentRefusal> {
         let value = headers.get(HEADER);
         let key = value.map(|value| Self::of_value(value.as_bytes(), caller, body));
         key.transpose()
     }
 
     /// A key that was said, wherever that was.
-    pub(crate) fn of_value(value: &[u8], caller: Caller, body: Hash) -> Result<Self, Refusal> {
+    pub(crate) fn of_value(value: &[u8], caller: Caller, body: Hash) -> Result<Self, AgentRefusal> {
         if value.is_empty() || value.len() > KEY_BYTES_MAX {
             let message = format!("the Idempotency-Key must have 1 to {KEY_BYTES_MAX} bytes");
-            return Err(Refusal::bad_request("bad_idempotency_key", None, message));
+            return Err(AgentRefusal::bad_request(
+                "bad_idempotency_key",
+                None,
+                message,
+            ));
         }
         let whose = [caller.0.as_bytes().as_slice(), value].concat();
         let digits = |hash: Hash| hash.to_string().chars().take(DIGITS).collect::<String>();
@@ -69,11 +80,11 @@ impl RunKey {
     }
 
     /// The id to run under. A run that was cancelled has answered nothing: another one takes its place.
-    pub(super) fn choose(&self, earlier: &[Earlier]) -> Result<RunId, Refusal> {
+    pub(super) fn choose(&self, earlier: &[Earlier]) -> Result<RunId, AgentRefusal> {
         let stem = format!("{}{}", self.of_key, self.of_body);
         let mut newest: Option<(u32, &Earlier)> = None;
         for run in earlier {
-            let number = number_of(&run.id, &stem).ok_or_else(Refusal::other_body)?;
+            let number = number_of(&run.id, &stem).ok_or_else(AgentRefusal::other_body)?;
             if newest.is_none_or(|(known, _)| number > known) {
                 newest = Some((number, run));
             }
@@ -109,12 +120,12 @@ pub(super) async fn stored(store: &dyn Store, key: &RunKey) -> Result<Vec<Earlie
     Ok(listed.into_iter().map(earlier).collect())
 }
 
+/// A log that is damaged counts as not cancelled, so that no second run is begun beside it.
 fn earlier(listed: Listed) -> Earlier {
     let last = listed.ends.ok().map(|ends| ends.last.event);
-    let is_cancelled = match last {
-        Some(Event::RunEnded(ended)) => ended.termination.kind == TerminationKind::Cancelled,
-        _ => false,
-    };
+    let is_cancelled = last.is_some_and(|event| {
+        matches!(event, Event::RunEnded(ended) if ended.termination.kind == TerminationKind::Cancelled)
+    });
     Earlier {
         id: listed.run,
         is_cancelled,
@@ -159,7 +170,7 @@ mod tests {
     fn another_body_under_a_key_is_refused_and_another_caller_has_keys_of_its_own() {
         let first = key("t", "k", "b").choose(&[]).expect("it is new");
         let refused = key("t", "k", "other").choose(&[earlier(&first, true)]);
-        assert_eq!(refused, Err(Refusal::other_body()));
+        assert_eq!(refused, Err(AgentRefusal::other_body()));
         assert_ne!(key("t", "k", "b").prefix(), key("u", "k", "b").prefix());
         assert_ne!(key("t", "k", "b").prefix(), key("t", "l", "b").prefix());
     }

@@ -1,31 +1,41 @@
 //! The agents under the names by which clients ask for them.
+//!
+//! A model is an agent with an id. What a client may choose about the report is checked here against what the agent
+//! fixes, and the goal of a run is made here.
 
 use std::collections::BTreeSet;
 
 use bonded_host::agent::{Agent, AgentError, Assignment, Moment};
 use bonded_host::agent_file::InputFormat;
 use bonded_host::{Goal, Host};
-use bonded_kernel::{Kept, Limits, ReportFormat};
-use serde_json::{Value, json};
+use bonded_kernel::{Limits, ReportFormat, RunFiles};
+use serde::Serialize;
 
 use super::ask::unix_seconds;
 use super::conversation::{self, Role};
 use super::own::Own;
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 use super::request::{AgentRequest, Wish};
 
+/// An agent as clients ask for it.
 #[derive(Debug)]
 pub(crate) struct Model {
+    /// The name of the agent, with a number behind it where several have the same.
     pub(crate) id: String,
+    /// Loaded when the server began; a change of its file counts from the next start on.
     pub(crate) agent: Agent,
     /// Made out when the server starts, before its agents work.
-    kept: Option<Box<Kept>>,
+    kept: Option<Box<RunFiles>>,
+    /// What prompts may ask of the machine and the clock.
     moment: fn() -> Moment,
 }
 
+/// All of them, in the order in which they were given.
 #[derive(Debug)]
 pub(crate) struct Models {
+    /// No two have the same id.
     models: Vec<Model>,
+    /// When the server began, in seconds since the Unix epoch.
     created: u64,
 }
 
@@ -42,30 +52,62 @@ impl Models {
         }
     }
 
+    /// For MCP, where they are tools.
     pub(crate) fn all(&self) -> &[Model] {
         &self.models
     }
 
-    pub(super) fn find(&self, id: &str) -> Result<&Model, Refusal> {
+    /// An unknown name is answered with the nearest one and with all of them.
+    pub(super) fn find(&self, id: &str) -> Result<&Model, AgentRefusal> {
         let found = self.models.iter().find(|model| model.id == id);
         found.ok_or_else(|| {
             let known: Vec<&str> = self.models.iter().map(|model| model.id.as_str()).collect();
-            Refusal::unknown_model(unknown(id, &known))
+            AgentRefusal::unknown_model(unknown(id, &known))
         })
     }
 
-    pub(super) fn list(&self) -> Value {
-        let models: Vec<Value> = self.models.iter().map(|model| self.shown(model)).collect();
-        json!({ "object": "list", "data": models })
+    /// As `GET /v1/models` answers.
+    pub(super) fn list(&self) -> ModelList<'_> {
+        ModelList {
+            object: "list",
+            data: self.models.iter().map(|model| self.listed(model)).collect(),
+        }
     }
 
-    pub(super) fn shown(&self, model: &Model) -> Value {
-        json!({
-            "id": model.id, "object": "model", "created": self.created, "owned_by": "bonded",
-        })
+    /// One of them, as `GET /v1/models/{id}` answers.
+    pub(super) fn listed<'a>(&self, model: &'a Model) -> ListedModel<'a> {
+        ListedModel {
+            id: &model.id,
+            object: "model",
+            created: self.created,
+            owned_by: "bonded",
+        }
     }
 }
 
+/// The models as OpenAI's clients list them.
+#[derive(Debug, Serialize)]
+pub(super) struct ModelList<'a> {
+    /// Always `list`.
+    object: &'static str,
+    /// In the order of the server.
+    data: Vec<ListedModel<'a>>,
+}
+
+/// A model as OpenAI's clients list it.
+#[derive(Debug, Serialize)]
+pub(super) struct ListedModel<'a> {
+    /// What to send as `model`.
+    id: &'a str,
+    /// Always `model`.
+    object: &'static str,
+    /// The start of the server, for all of them.
+    created: u64,
+    /// Always `bonded`.
+    owned_by: &'static str,
+}
+
+/// The first of a name keeps it; a number is taken only where no other agent has that name.
 fn distinct<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Vec<String> {
     let mut taken: BTreeSet<String> = names.clone().map(str::to_owned).collect();
     let mut first = BTreeSet::new();
@@ -80,6 +122,7 @@ fn distinct<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Vec<String> {
     ids.collect()
 }
 
+/// The name that was sent is cut, because it may be anything.
 fn unknown(id: &str, known: &[&str]) -> String {
     let short: String = id.chars().take(64).collect();
     let likeness = |name: &&&str| (strsim::jaro_winkler(&short, name) * 1000.0) as u32;
@@ -93,6 +136,7 @@ fn unknown(id: &str, known: &[&str]) -> String {
 }
 
 impl Model {
+    /// What runs of the agent keep is found out once, before any of them works.
     fn new(id: String, agent: Agent, moment: fn() -> Moment) -> Self {
         let kept = bonded_host::keeping::kept_by(&agent.options, &agent.dir().to_string_lossy());
         Self {
@@ -104,12 +148,14 @@ impl Model {
     }
 
     /// Makes the goal of a request.
+    /// The wish of the client is checked before the goal is made. A schema of the client's is compiled here, and a bad
+    /// one is the client's fault.
     pub(crate) fn goal(
         &self,
         asked: &AgentRequest,
         limits: &Limits,
         own: Option<&Own>,
-    ) -> Result<Goal, Refusal> {
+    ) -> Result<Goal, AgentRefusal> {
         let wish = asked.wish.as_ref();
         let format = wish.map_or(ReportFormat::Markdown, |wish| wish.format);
         if let Some(wish) = wish {
@@ -136,14 +182,14 @@ impl Model {
         {
             agent.report.schema = Some(schema.clone());
             agent.report.check().map_err(|fault| {
-                Refusal::bad_request("bad_schema", Some(wish.param), fault.to_string())
+                AgentRefusal::bad_request("bad_schema", Some(wish.param), fault.to_string())
             })?;
         }
         Ok(goal)
     }
 
     /// An agent whose input is JSON takes nothing beside it.
-    fn input(&self, asked: &AgentRequest) -> Result<String, Refusal> {
+    fn input(&self, asked: &AgentRequest) -> Result<String, AgentRefusal> {
         let takes_json = self.takes_json();
         let is_alone = matches!(asked.utterances.as_slice(), [only] if only.role == Role::User);
         if takes_json && !is_alone {
@@ -151,7 +197,7 @@ impl Model {
                 "the agent {:?} takes JSON: send it as the only message, the user's",
                 self.id
             );
-            return Err(Refusal::bad_request(
+            return Err(AgentRefusal::bad_request(
                 "json_input_wanted",
                 Some(asked.param),
                 message,
@@ -168,13 +214,14 @@ impl Model {
         wished.or(own).is_some() || self.takes_json()
     }
 
+    /// By the agent's file.
     fn takes_json(&self) -> bool {
         let input = self.agent.file.input.as_ref();
         input.is_some_and(|input| input.format == InputFormat::Json)
     }
 
     /// A caller that gets another format than it asked for cannot read the answer.
-    fn check_wish(&self, wish: &Wish) -> Result<(), Refusal> {
+    fn check_wish(&self, wish: &Wish) -> Result<(), AgentRefusal> {
         let fixed = self.agent.format(wish.format);
         let own_schema = self
             .agent
@@ -195,7 +242,7 @@ impl Model {
         } else {
             return Ok(());
         };
-        Err(Refusal::bad_request(
+        Err(AgentRefusal::bad_request(
             "format_is_fixed",
             Some(wish.param),
             message,
@@ -203,13 +250,40 @@ impl Model {
     }
 }
 
-fn refused(error: &AgentError, param: &'static str) -> Refusal {
+/// Only faults of the input are the client's; all others are told as an agent that cannot be used.
+fn refused(error: &AgentError, param: &'static str) -> AgentRefusal {
     let message = error.to_string();
     match error {
         AgentError::InputNotJson { .. } | AgentError::InputInvalid { .. } => {
-            Refusal::bad_request("bad_input", Some(param), message)
+            AgentRefusal::bad_request("bad_input", Some(param), message)
         }
-        _ => Refusal::failed(
+        AgentError::File(_)
+        | AgentError::Config(_)
+        | AgentError::Option(_)
+        | AgentError::Provider(_)
+        | AgentError::NoModel
+        | AgentError::NoKey { .. }
+        | AgentError::UnknownLike { .. }
+        | AgentError::Accepts { .. }
+        | AgentError::Untrusted(_)
+        | AgentError::NotWithout { .. }
+        | AgentError::BadOutputSchema { .. }
+        | AgentError::Unreadable { .. }
+        | AgentError::Script(_)
+        | AgentError::NoLogin { .. }
+        | AgentError::DisabledServer { .. }
+        | AgentError::Mcp(_)
+        | AgentError::Rest(_)
+        | AgentError::Queue(_)
+        | AgentError::Tools(_)
+        | AgentError::Sandbox(_)
+        | AgentError::Catalog(_)
+        | AgentError::UnknownTokenizer { .. }
+        | AgentError::Cycle { .. }
+        | AgentError::TooDeep { .. }
+        | AgentError::NoDescription { .. }
+        | AgentError::DuplicateAgent { .. }
+        | AgentError::ReservedName { .. } => AgentRefusal::failed(
             axum::http::StatusCode::INTERNAL_SERVER_ERROR,
             "agent_unusable",
             message,

@@ -1,4 +1,7 @@
 //! What is a caller's own where several tokens are served: a directory to work in, and the runs that it began.
+//!
+//! Names of directories and runs are derived from the hash of the token, so that they stay the same over restarts and
+//! nothing has to be remembered. That a run belongs to a caller is told by the beginning of its id.
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +21,9 @@ pub struct Apart(Option<PathBuf>);
 /// What one caller has for himself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Own {
+    /// The name of the directory and of the runs.
     name: String,
+    /// Below the directory of the server.
     dir: PathBuf,
 }
 
@@ -29,6 +34,7 @@ impl Apart {
         Self(apart.then(|| dir.to_owned()))
     }
 
+    /// None where everything is everybody's.
     pub fn dir(&self) -> Option<&Path> {
         self.0.as_deref()
     }
@@ -69,6 +75,7 @@ impl Own {
     }
 
     /// Makes the directory where it is missing. Where something else is in its place, that is an error.
+    /// For its user only. A link in its place is refused: it could lead into the directory of another caller.
     fn make(&self) -> std::io::Result<()> {
         let made = std::fs::DirBuilder::new().mode(0o700).create(&self.dir);
         let is_dir = || std::fs::symlink_metadata(&self.dir).is_ok_and(|it| it.is_dir());
@@ -80,11 +87,13 @@ impl Own {
         format!("{}-", self.name)
     }
 
+    /// A new id among the caller's own.
     pub(crate) fn draw_id(&self) -> RunId {
         let id = format!("{}{}", self.prefix(), Host::draw_id());
         RunId::new(&id).expect("letters, digits and hyphens name a run")
     }
 
+    /// Whether a run is the caller's.
     pub(crate) fn has(&self, run: &RunId) -> bool {
         run.as_str().starts_with(&self.prefix())
     }

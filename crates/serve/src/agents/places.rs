@@ -11,46 +11,60 @@ use bonded_kernel::Hash;
 use tokio::sync::oneshot;
 
 use super::access::Caller;
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 
 /// So many requests of a caller may wait for each run that goes on.
 const WAITING_PER_RUN: usize = 10;
 
+/// Cheap to clone; all clones are the same places.
 #[derive(Clone, Debug)]
 pub(super) struct Places(Arc<Mutex<CallerLines>>);
 
+/// All lines, behind one lock that is held for a moment only.
 #[derive(Debug)]
 struct CallerLines {
+    /// How many runs go on at once.
     concurrency: usize,
     /// How many callers there may be.
     callers: usize,
+    /// How many go on.
     running: usize,
+    /// Callers that have neither a run nor a request are not in it.
     of_callers: BTreeMap<Hash, CallerLine>,
     /// The caller that had the last turn.
     last: Option<Hash>,
+    /// Gives each request a number of its own.
     numbers: u64,
 }
 
 /// The requests of one caller.
 #[derive(Debug, Default)]
 struct CallerLine {
+    /// How many of the caller's runs go on.
     running: usize,
+    /// In the order in which they came.
     waiting: VecDeque<(u64, oneshot::Sender<Running>)>,
 }
 
 /// A place in the line.
 #[derive(Debug)]
 pub(super) struct PlaceInLine {
+    /// Tells it from the others of its caller.
     number: u64,
+    /// Whose it is.
     caller: Hash,
+    /// The right to run, when it comes.
     turn: oneshot::Receiver<Running>,
+    /// Where it stands in line.
     places: Places,
 }
 
 /// The right to run, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Running {
+    /// Whose run it is.
     caller: Hash,
+    /// Where the place is given back.
     places: Places,
 }
 
@@ -68,7 +82,7 @@ impl Places {
     }
 
     /// Stands in line, unless the caller's is too long.
-    pub(super) fn admit(&self, caller: Caller) -> Result<PlaceInLine, Refusal> {
+    pub(super) fn admit(&self, caller: Caller) -> Result<PlaceInLine, AgentRefusal> {
         let (sender, turn) = oneshot::channel();
         let number = {
             let mut lines = self.lock();
@@ -77,7 +91,7 @@ impl Places {
             let number = lines.numbers;
             let line = lines.of_callers.entry(caller.0).or_default();
             if line.running + line.waiting.len() >= longest {
-                return Err(Refusal::busy());
+                return Err(AgentRefusal::busy());
             }
             line.waiting.push_back((number, sender));
             number
@@ -92,6 +106,7 @@ impl Places {
     }
 
     /// Lets those run whose turn it is.
+    /// The lock is let go of before a turn is given: whoever is gone drops it at once, which takes the lock again.
     fn give_turns(&self) {
         loop {
             let mut lines = self.lock();
@@ -105,6 +120,7 @@ impl Places {
         }
     }
 
+    /// A panic while it was held leaves numbers that are as good as any.
     fn lock(&self) -> MutexGuard<'_, CallerLines> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -146,6 +162,7 @@ impl CallerLines {
         line.running == 0 || free > idle.min(self.concurrency / 2)
     }
 
+    /// A caller with nothing left is dropped, so that the map does not grow with callers that came once.
     fn forget(&mut self, caller: Hash) {
         let line = self.of_callers.get(&caller);
         if line.is_some_and(|line| line.running == 0 && line.waiting.is_empty()) {
@@ -166,6 +183,7 @@ impl PlaceInLine {
 }
 
 impl Drop for PlaceInLine {
+    /// Leaves the line, wherever it stood.
     fn drop(&mut self) {
         let mut lines = self.places.lock();
         if let Some(line) = lines.of_callers.get_mut(&self.caller) {
@@ -176,6 +194,7 @@ impl Drop for PlaceInLine {
 }
 
 impl Drop for Running {
+    /// Gives the place back, and the next one its turn.
     fn drop(&mut self) {
         {
             let mut lines = self.places.lock();

@@ -12,12 +12,15 @@ use bonded_state::{Store, StoreError};
 use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::brief;
 
+/// A longer line is cut: it is for a person who waits.
 const PROGRESS_CHARS: usize = 200;
 
 /// Follows one run.
 pub(crate) struct Follower {
     store: Arc<dyn Store>,
+    /// The run whose log is read.
     run: RunId,
+    /// The last entry that was told.
     after: u64,
 }
 
@@ -28,6 +31,7 @@ impl std::fmt::Debug for Follower {
 }
 
 impl Follower {
+    /// From the beginning of the log on.
     pub(crate) fn new(store: Arc<dyn Store>, run: RunId) -> Self {
         Self {
             store,
@@ -52,6 +56,7 @@ impl Follower {
     }
 }
 
+/// None for what says nothing to somebody who waits. Only the first attempt of a turn is told.
 fn line(entry: &Entry) -> Option<String> {
     let turn = entry.turn;
     match Activity::of(entry) {

@@ -1,4 +1,7 @@
 //! What a request asks for, whichever of the two interfaces it came by.
+//!
+//! Both interfaces are read into this, so that everything behind it is written once. The digest is taken of the parsed
+//! body without the fields about streaming: a client that repeats a question may well want the answer in another way.
 
 use bonded_kernel::{Hash, ReportFormat};
 use serde::Deserialize;
@@ -6,16 +9,19 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::conversation::Utterance;
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 use bonded_web::bounded_json;
 
 /// A request that is understood.
 #[derive(Debug)]
 pub(crate) struct AgentRequest {
+    /// The id of a model.
     pub(crate) model: String,
+    /// In order; the last one must be the user's.
     pub(crate) utterances: Vec<Utterance>,
     /// The field that holds what was said.
     pub(crate) param: &'static str,
+    /// None leaves the format to the agent.
     pub(crate) wish: Option<Wish>,
     /// How the answer is to be streamed, if it is.
     pub(crate) stream: Option<Streaming>,
@@ -23,16 +29,21 @@ pub(crate) struct AgentRequest {
     pub(crate) digest: Hash,
 }
 
+/// What a stream tells beside the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Streaming {
+    /// Whether the last chunk counts tokens.
     pub(crate) usage: bool,
+    /// Whether it is told what the run does.
     pub(crate) progress: bool,
 }
 
 /// How the caller wants the report.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wish {
+    /// The format of the report.
     pub(crate) format: ReportFormat,
+    /// What a report in JSON must fit.
     pub(crate) schema: Option<Value>,
     /// The field that said so.
     pub(crate) param: &'static str,
@@ -41,20 +52,24 @@ pub(crate) struct Wish {
 /// `response_format` of a chat, or `text.format` of a response.
 #[derive(Debug, Deserialize)]
 pub(super) struct WishedFormat {
+    /// `text`, `json_object` or `json_schema`.
     #[serde(rename = "type")]
     kind: String,
+    /// Where a response has it.
     schema: Option<Value>,
+    /// Where a chat has it.
     json_schema: Option<WishedSchema>,
 }
 
+/// A schema with a name around it, which means nothing here.
 #[derive(Debug, Deserialize)]
 struct WishedSchema {
     schema: Option<Value>,
 }
 
 /// Reads a body, once; the message of a fault says what is wrong in it.
-pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<(T, Hash), Refusal> {
-    let bad = |message: String| Refusal::bad_request("bad_body", None, message);
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<(T, Hash), AgentRefusal> {
+    let bad = |message: String| AgentRefusal::bad_request("bad_body", None, message);
     let mut value =
         bounded_json::parse(body).map_err(|unread| bad(format!("the body {unread}")))?;
     let digest = digest(&mut value);
@@ -64,6 +79,7 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<(T, Hash), Refus
 }
 
 /// The digest of a body without how the answer is to be sent.
+/// The fields are put back afterwards, because they are read next.
 fn digest(value: &mut Value) -> Hash {
     const HOW: [&str; 2] = ["stream", "stream_options"];
     let fields = value.as_object_mut();
@@ -83,7 +99,7 @@ pub(super) fn wish(
     wished: Option<WishedFormat>,
     param: &'static str,
     format: Option<&str>,
-) -> Result<Option<Wish>, Refusal> {
+) -> Result<Option<Wish>, AgentRefusal> {
     let own = |format, schema| {
         Ok(Some(Wish {
             format,
@@ -102,21 +118,25 @@ pub(super) fn wish(
                 "the format {:?} is not known; use text, json_object or json_schema",
                 wished.kind
             );
-            Err(Refusal::bad_request("unknown_format", Some(param), message))
+            Err(AgentRefusal::bad_request(
+                "unknown_format",
+                Some(param),
+                message,
+            ))
         }
         _ => format.map(named_wish).transpose(),
     }
 }
 
 /// The wish that a format's name is.
-pub(crate) fn named_wish(name: &str) -> Result<Wish, Refusal> {
+pub(crate) fn named_wish(name: &str) -> Result<Wish, AgentRefusal> {
     let format = ReportFormat::parse(name).ok_or_else(|| {
         let known: Vec<&str> = ReportFormat::ALL
             .iter()
             .map(|format| format.as_str())
             .collect();
         let message = format!("the format {name:?} is not known; use {}", known.join(", "));
-        Refusal::bad_request("unknown_format", Some("format"), message)
+        AgentRefusal::bad_request("unknown_format", Some("format"), message)
     })?;
     Ok(Wish {
         format,

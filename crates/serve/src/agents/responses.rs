@@ -1,16 +1,26 @@
 //! `/v1/responses`.
+//!
+//! The server keeps no conversations: the client sends all that was said. What would need one that is kept is refused,
+//! so that no client takes an answer for the continuation of something.
+
+pub(super) mod wire;
 
 use axum::body::Bytes;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::answer::RunAnswer;
 use super::client::Ticket;
 use super::conversation::{self, MessageContent, Role, Utterance};
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 use super::request::{self, AgentRequest, Streaming, WishedFormat};
 use super::stream::{AnswerWriter, frame};
+use wire::{
+    OfItem, OfPart, OfResponse, OutputMessage, OutputText, PartBody, ResponseBody, ResponseError,
+    ResponseEvent, message_id,
+};
 
+/// What of such a request has a meaning here.
 #[derive(Debug, Deserialize)]
 struct ResponsesBody {
     model: String,
@@ -25,11 +35,13 @@ struct ResponsesBody {
     background: Option<bool>,
 }
 
+/// Where the wish for a format stands.
 #[derive(Debug, Deserialize)]
 struct TextOptions {
     format: Option<WishedFormat>,
 }
 
+/// Everything that was said.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "input must be a text or a list of items")]
 enum GivenInput {
@@ -37,6 +49,7 @@ enum GivenInput {
     Items(Vec<Item>),
 }
 
+/// One thing that was said; what is no message is refused, but for reasoning.
 #[derive(Debug, Deserialize)]
 struct Item {
     #[serde(rename = "type")]
@@ -45,7 +58,8 @@ struct Item {
     content: Option<MessageContent>,
 }
 
-pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
+/// What an agent cannot do is refused rather than left aside.
+pub(super) fn read(body: &[u8]) -> Result<AgentRequest, AgentRefusal> {
     let (body, digest): (ResponsesBody, _) = request::parse(body)?;
     if body.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err(conversation::calls_refused("tools"));
@@ -58,7 +72,7 @@ pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
     }
     if body.background == Some(true) {
         let message = "an answer cannot be fetched later; leave background out";
-        return Err(Refusal::bad_request(
+        return Err(AgentRefusal::bad_request(
             "not_supported",
             Some("background"),
             message,
@@ -75,15 +89,17 @@ pub(super) fn read(body: &[u8]) -> Result<AgentRequest, Refusal> {
     })
 }
 
-fn whole_talk_wanted(param: &'static str) -> Refusal {
+/// The client has to send what was said before.
+fn whole_talk_wanted(param: &'static str) -> AgentRefusal {
     let message = format!("{param} is not supported; send what was said before in input");
-    Refusal::bad_request("not_supported", Some(param), message)
+    AgentRefusal::bad_request("not_supported", Some(param), message)
 }
 
+/// Instructions come first, as if they were a system message.
 fn utterances(
     instructions: Option<String>,
     input: Option<GivenInput>,
-) -> Result<Vec<Utterance>, Refusal> {
+) -> Result<Vec<Utterance>, AgentRefusal> {
     let mut utterances: Vec<Utterance> = instructions
         .into_iter()
         .map(|text| Utterance {
@@ -106,7 +122,8 @@ fn utterances(
     Ok(utterances)
 }
 
-fn utterance(item: Item) -> Result<Option<Utterance>, Refusal> {
+/// None for what is no part of what was said.
+fn utterance(item: Item) -> Result<Option<Utterance>, AgentRefusal> {
     match item.kind.as_deref() {
         None | Some("message") => {}
         // What a model thought is no part of what it said.
@@ -114,7 +131,7 @@ fn utterance(item: Item) -> Result<Option<Utterance>, Refusal> {
         Some(kind) if kind.contains("call") => return Err(conversation::calls_refused("input")),
         Some(kind) => {
             let message = format!("an item of type {kind:?} cannot be given to an agent");
-            return Err(Refusal::bad_request(
+            return Err(AgentRefusal::bad_request(
                 "unsupported_content",
                 Some("input"),
                 message,
@@ -124,109 +141,59 @@ fn utterance(item: Item) -> Result<Option<Utterance>, Refusal> {
     let role = conversation::role(item.role.as_deref().unwrap_or("user"), "input")?;
     let Some(content) = item.content else {
         let message = "a message of the input has no content";
-        return Err(Refusal::bad_request("no_content", Some("input"), message));
+        return Err(AgentRefusal::bad_request(
+            "no_content",
+            Some("input"),
+            message,
+        ));
     };
     let text = content.into_text("input")?;
     Ok(Some(Utterance { role, text }))
 }
 
 /// The answer in one piece.
-pub(super) fn whole(ticket: &Ticket, answer: &RunAnswer) -> Value {
-    response(
-        ticket,
-        "completed",
-        &json!([message(ticket, answer)]),
-        &usage(answer),
-    )
-}
-
-fn response(ticket: &Ticket, status: &str, output: &Value, usage: &Value) -> Value {
-    json!({
-        "id": format!("resp_{}", ticket.run),
-        "object": "response",
-        "created_at": ticket.created,
-        "status": status,
-        "background": false,
-        "error": null,
-        "incomplete_details": null,
-        "instructions": null,
-        "max_output_tokens": null,
-        "metadata": {},
-        "model": ticket.model,
-        "output": output,
-        "parallel_tool_calls": false,
-        "previous_response_id": null,
-        "reasoning": { "effort": null, "summary": null },
-        "store": true,
-        "temperature": null,
-        "text": { "format": { "type": "text" } },
-        "tool_choice": "none",
-        "tools": [],
-        "top_p": null,
-        "truncation": "disabled",
-        "usage": usage,
-        "user": null,
-    })
-}
-
-fn message_id(ticket: &Ticket) -> String {
-    format!("msg_{}", ticket.run)
-}
-
-fn message(ticket: &Ticket, answer: &RunAnswer) -> Value {
-    json!({
-        "type": "message", "id": message_id(ticket), "status": "completed", "role": "assistant",
-        "content": [part(&answer.content)],
-    })
-}
-
-fn part(text: &str) -> Value {
-    json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
-}
-
-fn usage(answer: &RunAnswer) -> Value {
-    let usage = &answer.usage;
-    json!({
-        "input_tokens": usage.input,
-        "input_tokens_details": { "cached_tokens": usage.cached },
-        "output_tokens": usage.output,
-        "output_tokens_details": { "reasoning_tokens": 0 },
-        "total_tokens": usage.total(),
-    })
+pub(super) fn whole<'a>(ticket: &'a Ticket, answer: &'a RunAnswer) -> ResponseBody<'a> {
+    ResponseBody::completed(ticket, answer)
 }
 
 /// The answer as events.
 #[derive(Debug)]
 pub(super) struct Events {
     pub(super) ticket: Ticket,
-    /// How many were told.
+    /// How many were sent.
     pub(super) sent: u64,
 }
 
-impl Events {
-    fn event(&mut self, kind: &str, mut body: Value) -> Bytes {
-        body["type"] = kind.into();
-        body["sequence_number"] = self.sent.into();
-        self.sent += 1;
-        frame(Some(kind), &body)
-    }
+/// An event of a response, with its number.
+fn event(sent: &mut u64, kind: &str, body: &impl Serialize) -> Bytes {
+    let event = ResponseEvent {
+        kind,
+        sequence_number: *sent,
+        body,
+    };
+    *sent += 1;
+    frame(Some(kind), &event)
+}
 
-    /// An event about the part of the message that holds the text.
-    fn part_event(&mut self, kind: &str, mut body: Value) -> Bytes {
-        body["item_id"] = message_id(&self.ticket).into();
-        body["output_index"] = 0.into();
-        body["content_index"] = 0.into();
-        self.event(kind, body)
-    }
+/// An event about the part of the message that holds the text.
+fn part_event(sent: &mut u64, ticket: &Ticket, kind: &str, body: PartBody<'_>) -> Bytes {
+    let body = OfPart {
+        item_id: message_id(ticket),
+        output_index: 0,
+        content_index: 0,
+        body,
+    };
+    event(sent, kind, &body)
 }
 
 impl AnswerWriter for Events {
     fn opening(&mut self) -> Vec<Bytes> {
-        let begun = response(&self.ticket, "in_progress", &json!([]), &Value::Null);
-        let begun = json!({ "response": begun });
+        let response = ResponseBody::new(&self.ticket, "in_progress");
+        let begun = OfResponse { response };
+        let sent = &mut self.sent;
         vec![
-            self.event("response.created", begun.clone()),
-            self.event("response.in_progress", begun),
+            event(sent, "response.created", &begun),
+            event(sent, "response.in_progress", &begun),
         ]
     }
 
@@ -236,36 +203,51 @@ impl AnswerWriter for Events {
     }
 
     fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes> {
+        let (ticket, sent) = (&self.ticket, &mut self.sent);
         let text = &answer.content;
-        let opened = json!({
-            "type": "message", "id": message_id(&self.ticket), "status": "in_progress",
-            "role": "assistant", "content": [],
-        });
-        let closed = message(&self.ticket, answer);
-        let item = |item: Value| json!({ "output_index": 0, "item": item });
+        let item = |item| OfItem {
+            output_index: 0,
+            item,
+        };
+        let part = |text| PartBody::Part {
+            part: OutputText::new(text),
+        };
+        let logprobs = [];
+        let delta = PartBody::Delta {
+            delta: text,
+            logprobs,
+        };
+        let done = PartBody::Done { text, logprobs };
+        let response = whole(ticket, answer);
         vec![
-            self.event("response.output_item.added", item(opened)),
-            self.part_event("response.content_part.added", json!({ "part": part("") })),
-            self.part_event(
-                "response.output_text.delta",
-                json!({ "delta": text, "logprobs": [] }),
+            event(
+                sent,
+                "response.output_item.added",
+                &item(OutputMessage::opened(ticket)),
             ),
-            self.part_event(
-                "response.output_text.done",
-                json!({ "text": text, "logprobs": [] }),
+            part_event(sent, ticket, "response.content_part.added", part("")),
+            part_event(sent, ticket, "response.output_text.delta", delta),
+            part_event(sent, ticket, "response.output_text.done", done),
+            part_event(sent, ticket, "response.content_part.done", part(text)),
+            event(
+                sent,
+                "response.output_item.done",
+                &item(OutputMessage::completed(ticket, answer)),
             ),
-            self.part_event("response.content_part.done", json!({ "part": part(text) })),
-            self.event("response.output_item.done", item(closed)),
-            self.event(
-                "response.completed",
-                json!({ "response": whole(&self.ticket, answer) }),
-            ),
+            event(sent, "response.completed", &OfResponse { response }),
         ]
     }
 
-    fn failed(&mut self, refusal: &Refusal) -> Vec<Bytes> {
-        let mut failed = response(&self.ticket, "failed", &json!([]), &Value::Null);
-        failed["error"] = json!({ "code": refusal.code, "message": refusal.message });
-        vec![self.event("response.failed", json!({ "response": failed }))]
+    fn failed(&mut self, refusal: &AgentRefusal) -> Vec<Bytes> {
+        let mut response = ResponseBody::new(&self.ticket, "failed");
+        response.error = Some(ResponseError {
+            code: refusal.code,
+            message: &refusal.message,
+        });
+        vec![event(
+            &mut self.sent,
+            "response.failed",
+            &OfResponse { response },
+        )]
     }
 }

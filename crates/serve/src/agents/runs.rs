@@ -1,4 +1,8 @@
 //! The runs under way, each shared by the clients that wait for it.
+//!
+//! A run belongs to all clients that wait for it, and to none: it is a task of its own. When the last client goes it is
+//! cancelled, so that nobody pays for an answer that no one reads. A key joins the run that it has begun, even while
+//! that has not reached the store yet.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,17 +18,23 @@ use super::client::Client;
 use super::key::{self, Earlier, RunKey};
 use super::own::Own;
 use super::places::{PlaceInLine, Places};
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
 use bonded_host::keeping::Keeper;
 
+/// One for each server.
 #[derive(Debug)]
 pub(crate) struct Runs {
+    /// Drives runs, and keeps their logs.
     host: Arc<Host>,
+    /// Keeps what the agents' options say is to be kept of a run.
     keeper: Keeper,
+    /// How many go on at once.
     places: Places,
     /// Cancelled when every run is to end.
     end_all: CancellationToken,
+    /// Whether the ends of runs are logged.
     tells: bool,
+    /// By their ids; each at most once.
     under_way: Mutex<Drives>,
     /// How many are under way.
     count: watch::Sender<usize>,
@@ -32,17 +42,25 @@ pub(crate) struct Runs {
     keys: tokio::sync::Mutex<()>,
 }
 
+/// Behind one lock that is never held while something is awaited.
 #[derive(Debug, Default)]
 struct Drives {
+    /// Those that have begun and not ended, waiting ones included.
     drives: BTreeMap<RunId, Drive>,
+    /// Gives each drive a number: a run that is taken up again is another drive.
     begun: u64,
 }
 
+/// A run that somebody waits for.
 #[derive(Debug)]
 struct Drive {
+    /// Tells it from another drive of the same run.
     number: u64,
+    /// How many wait.
     clients: usize,
+    /// Ends the run.
     cancel: CancellationToken,
+    /// Where its end will be.
     ended: watch::Receiver<Option<Ended>>,
 }
 
@@ -56,9 +74,10 @@ struct Task {
 }
 
 impl Drive {
-    fn join(&mut self) -> Result<(), Refusal> {
+    /// A run that is being cancelled cannot be joined: its clients would be told that it was cancelled.
+    fn join(&mut self) -> Result<(), AgentRefusal> {
         if self.cancel.is_cancelled() {
-            return Err(Refusal::held("this run is just being cancelled"));
+            return Err(AgentRefusal::held("this run is just being cancelled"));
         }
         self.clients += 1;
         Ok(())
@@ -66,6 +85,7 @@ impl Drive {
 }
 
 impl Runs {
+    /// Nothing is under way.
     pub(super) fn new(
         host: Arc<Host>,
         places: Places,
@@ -84,10 +104,12 @@ impl Runs {
         })
     }
 
+    /// Where the logs of runs are.
     pub(crate) fn store(&self) -> Arc<dyn Store> {
         self.host.store.clone()
     }
 
+    /// For those who ask about runs and judge their calls.
     pub(crate) fn host(&self) -> &Host {
         &self.host
     }
@@ -98,18 +120,20 @@ impl Runs {
         caller: Caller,
         id: RunId,
         goal: Goal,
-    ) -> Result<Client, Refusal> {
+    ) -> Result<Client, AgentRefusal> {
         self.start(caller, id, goal)
     }
 
     /// Begins a run, or joins the one that the key has begun before.
+    /// The lock on keys is held until the run is under way: two requests with the same new key would otherwise
+    /// begin two runs.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         caller: Caller,
         own: Option<&Own>,
         key: Option<RunKey>,
         goal: Goal,
-    ) -> Result<Client, Refusal> {
+    ) -> Result<Client, AgentRefusal> {
         let Some(key) = key else {
             let id = own.map_or_else(Host::draw_id, Own::draw_id);
             return self.start(caller, id, goal);
@@ -134,9 +158,15 @@ impl Runs {
         .collect()
     }
 
-    fn start(self: &Arc<Self>, caller: Caller, id: RunId, goal: Goal) -> Result<Client, Refusal> {
+    /// Whoever waits in line counts as under way, so that others with the same key join there.
+    fn start(
+        self: &Arc<Self>,
+        caller: Caller,
+        id: RunId,
+        goal: Goal,
+    ) -> Result<Client, AgentRefusal> {
         if self.end_all.is_cancelled() {
-            return Err(Refusal::stopping());
+            return Err(AgentRefusal::stopping());
         }
         let mut under_way = self.lock();
         if let Some(drive) = under_way.drives.get_mut(&id) {
@@ -166,6 +196,7 @@ impl Runs {
         Ok(client)
     }
 
+    /// One more client, which was counted by the caller.
     fn client(self: &Arc<Self>, run: RunId, drive: &Drive) -> Client {
         Client {
             run,
@@ -188,9 +219,10 @@ impl Runs {
     }
 
     /// The run is a task of its own: its client may be dropped, and its end must still be recorded.
+    /// The drive is forgotten before its end is told: whoever asks again after an answer finds the run in the store.
     async fn drive(self: Arc<Self>, task: Task) {
         let ended = match task.place.wait(&task.cancel).await {
-            None => Err(Refusal::stopping()),
+            None => Err(AgentRefusal::stopping()),
             Some(_running) => {
                 let driven = self.kept(&task.id, task.goal, task.cancel).await;
                 self.tell(&task.id, &driven);
@@ -203,6 +235,7 @@ impl Runs {
         self.count.send_modify(|count| *count -= 1);
     }
 
+    /// For whoever runs the server.
     fn tell(&self, id: &RunId, driven: &Result<Run, HostError>) {
         if !self.tells {
             return;
@@ -244,6 +277,7 @@ impl Runs {
         let _counted = count.wait_for(|count| *count == 0).await.map(|_| ());
     }
 
+    /// A panic while it was held leaves the map as it was.
     fn lock(&self) -> MutexGuard<'_, Drives> {
         self.under_way
             .lock()

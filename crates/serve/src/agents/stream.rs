@@ -1,4 +1,8 @@
 //! Answers as server-sent events.
+//!
+//! A stream begins before the run has an answer, so that its status is always 200; what goes wrong later is an event.
+//! Silence is filled with comments, because connections that say nothing are closed by what lies between. The report
+//! comes at the end, in one piece.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -6,26 +10,33 @@ use std::convert::Infallible;
 use axum::body::Bytes;
 use axum::response::Response;
 use futures_util::stream;
-use serde_json::Value;
+use serde::Serialize;
 
 use super::answer::{Ended, RunAnswer};
 use super::client::Client;
 use super::progress::Follower;
-use super::refusal::Refusal;
+use super::refusal::AgentRefusal;
+use crate::sorted_json::sorted_json;
 use bonded_web::event_stream::{SILENCE_MAX, event_stream};
 
+/// A comment, which clients pass over.
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": the run goes on\n\n");
 
 /// How an interface tells an answer piece by piece.
 pub(super) trait AnswerWriter: Send {
+    /// What comes before anything is known.
     fn opening(&mut self) -> Vec<Bytes>;
+    /// What the run does; None where the interface has no place for it.
     fn progress(&mut self, line: &str) -> Option<Bytes>;
+    /// The report, and the end of the stream.
     fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes>;
-    fn failed(&mut self, refusal: &Refusal) -> Vec<Bytes>;
+    /// Why there is none, and the end of the stream.
+    fn failed(&mut self, refusal: &AgentRefusal) -> Vec<Bytes>;
 }
 
 /// One event. JSON has no line breaks of its own, so it is one line.
-pub(super) fn frame(event: Option<&str>, data: &Value) -> Bytes {
+pub(super) fn frame(event: Option<&str>, data: &impl Serialize) -> Bytes {
+    let data = sorted_json(data);
     match event {
         Some(event) => format!("event: {event}\ndata: {data}\n\n").into(),
         None => format!("data: {data}\n\n").into(),
@@ -34,13 +45,19 @@ pub(super) fn frame(event: Option<&str>, data: &Value) -> Bytes {
 
 /// A stream under way. When the connection drops it, the client in it is gone.
 struct EventStream {
+    /// Dropped with the connection.
     client: Client,
+    /// In the words of the interface.
     telling: Box<dyn AnswerWriter>,
+    /// None where progress is not wanted, or cannot be read.
     follower: Option<Follower>,
+    /// What is to be sent next.
     ready: VecDeque<Bytes>,
+    /// Nothing follows what is ready.
     over: bool,
 }
 
+/// What a stream waits for.
 enum News {
     Lines(Vec<String>),
     Unreadable,
@@ -69,6 +86,7 @@ pub(super) fn response(
 }
 
 impl EventStream {
+    /// Never waits while something is ready.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
@@ -87,6 +105,7 @@ impl EventStream {
         }
     }
 
+    /// Progress is looked at first, so that it comes before the end that it led to.
     async fn news(&mut self) -> News {
         let lines = async {
             match &mut self.follower {
@@ -102,11 +121,13 @@ impl EventStream {
         }
     }
 
+    /// Lines that the interface has no place for are dropped.
     fn show(&mut self, lines: &[String]) {
         let pieces = lines.iter().filter_map(|line| self.telling.progress(line));
         self.ready.extend(pieces);
     }
 
+    /// What the log has beyond the last progress is told before the answer.
     async fn end(&mut self, ended: Ended) {
         if let Some(follower) = &mut self.follower
             && let Ok(lines) = follower.catch_up().await

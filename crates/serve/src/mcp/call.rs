@@ -1,4 +1,7 @@
 //! A call of an agent: from the arguments to the run, and from the run to the result.
+//!
+//! Only a call that names no tool, or has no arguments, is an error of the protocol. Everything else, a refusal or a
+//! run that failed, is a result that says so: the model at the client should read it and go on.
 
 use bonded_host::Goal;
 use bonded_kernel::Hash;
@@ -7,14 +10,16 @@ use serde_json::{Map, Value, json};
 use super::progress_sender::ProgressSender;
 use super::{review, tools};
 use crate::agents::{
-    self, AWAITING_REVIEW, AgentServer, Caller, Client, Ended, Model, Refusal, Role, RunAnswer,
-    RunKey, Streaming, Utterance, named_wish,
+    self, AWAITING_REVIEW, AgentRefusal, AgentServer, Caller, Client, Ended, Model, Role,
+    RunAnswer, RunKey, Streaming, Utterance, named_wish,
 };
 use bonded_mcp::{ClientRequest, McpFault, RequestClient};
 
 /// The same key with the same arguments is the same run. It is what our own client sends.
 const KEY: &str = "bonded/idempotencyKey";
+/// Names the run in a result.
 const RUN: &str = "bonded/run";
+/// The stable name of why it failed.
 const CODE: &str = "bonded/code";
 
 /// Calls an agent. What goes wrong from here on is a result too, so that a model can read it.
@@ -49,13 +54,14 @@ pub(super) async fn call(
     })
 }
 
+/// The key is the client's own, from `_meta`; without it every call is a new run.
 async fn begin(
     server: &AgentServer,
     model: &Model,
     asked: &ClientRequest,
     arguments: Map<String, Value>,
     wants_progress: bool,
-) -> Result<(Goal, Client), Refusal> {
+) -> Result<(Goal, Client), AgentRefusal> {
     // The fields of an object are in order, so the same call has the same text.
     let digest = Hash::of(json!([model.id, arguments]).to_string().as_bytes());
     let key = match asked.meta(KEY) {
@@ -67,7 +73,11 @@ async fn begin(
         )?),
         Some(_) => {
             let message = format!("{KEY} in _meta must be a text");
-            return Err(Refusal::bad_request("bad_idempotency_key", None, message));
+            return Err(AgentRefusal::bad_request(
+                "bad_idempotency_key",
+                None,
+                message,
+            ));
         }
     };
     let question = question(model, arguments, wants_progress, digest)?;
@@ -102,12 +112,14 @@ async fn ended(
 }
 
 /// The question that the arguments are.
+/// An agent with a schema of its own takes the arguments as they are. All others take a prompt and a format, and
+/// nothing else: a misspelt argument must not be left aside.
 fn question(
     model: &Model,
     mut arguments: Map<String, Value>,
     wants_progress: bool,
     digest: Hash,
-) -> Result<agents::AgentRequest, Refusal> {
+) -> Result<agents::AgentRequest, AgentRefusal> {
     let (text, wish) = if tools::own_schema(model).is_some() {
         (Value::Object(arguments).to_string(), None)
     } else {
@@ -139,7 +151,8 @@ fn question(
     })
 }
 
-fn text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
+/// Takes the argument out, so that what is left is unknown.
+fn text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, AgentRefusal> {
     match arguments.remove(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -149,10 +162,12 @@ fn text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>
     }
 }
 
-fn bad_arguments(message: &str) -> Refusal {
-    Refusal::bad_request("bad_arguments", Some("arguments"), message)
+/// As a refusal of the agents has it.
+fn bad_arguments(message: &str) -> AgentRefusal {
+    AgentRefusal::bad_request("bad_arguments", Some("arguments"), message)
 }
 
+/// JSON comes twice: as text for models, and as an object for programs.
 fn succeeded(model: &Model, answer: &RunAnswer, mut meta: Map<String, Value>) -> Value {
     let usage = &answer.usage;
     let used = json!({ "inputTokens": usage.input, "outputTokens": usage.output });
@@ -171,7 +186,8 @@ fn succeeded(model: &Model, answer: &RunAnswer, mut meta: Map<String, Value>) ->
     result
 }
 
-fn failed(refusal: &Refusal, meta: &Map<String, Value>) -> Value {
+/// As a result, with the code beside the sentence.
+fn failed(refusal: &AgentRefusal, meta: &Map<String, Value>) -> Value {
     let mut meta = meta.clone();
     meta.insert(CODE.into(), refusal.code.into());
     json!({

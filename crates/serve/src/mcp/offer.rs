@@ -1,4 +1,7 @@
 //! What MCP clients are offered.
+//!
+//! Tools are agents and resources are runs. Who asks sees only runs of their own where callers are kept apart;
+//! another's run is as good as missing.
 
 use std::sync::Arc;
 
@@ -21,6 +24,7 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// The offer of one server; it keeps nothing itself.
     pub fn new(server: Arc<AgentServer>) -> Self {
         Self { server }
     }
@@ -30,6 +34,7 @@ impl Offer {
         self.server.apart.own(Caller(caller))
     }
 
+    /// What is not listed here is no method of this server.
     async fn asked(&self, asked: &ClientRequest, peer: RequestClient) -> Result<Value, McpFault> {
         let server = &self.server;
         match asked.method.as_str() {

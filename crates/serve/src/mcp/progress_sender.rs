@@ -1,4 +1,6 @@
 //! What a client is told while it waits for a run.
+//!
+//! It follows the log of the run, as streams do, so that a client that comes late is told the same.
 
 use crate::agents::{AgentServer, Client, Ended, Follower};
 use bonded_mcp::RequestClient;
@@ -12,6 +14,7 @@ pub(super) struct ProgressSender<'a> {
 }
 
 impl<'a> ProgressSender<'a> {
+    /// Nothing is followed for a client that did not ask for progress.
     pub(super) fn new(server: &AgentServer, client: &Client, peer: &'a RequestClient) -> Self {
         let follow = || Follower::new(server.runs.store(), client.run.clone());
         Self {
@@ -51,6 +54,7 @@ impl<'a> ProgressSender<'a> {
         }
     }
 
+    /// Numbers only grow, as the protocol wants it.
     async fn tell(&mut self, lines: &[String]) {
         for line in lines {
             self.sent += 1;

@@ -1,4 +1,7 @@
 //! Runs as resources: the list of them, and what each did, as `bonded show --json` prints it.
+//!
+//! What is shown is the log as the command line shows it. A long one is given in parts, each with the address of the
+//! next; nothing is ever left out silently.
 
 use bonded_kernel::{Event, RunId};
 use bonded_state::{ListFilter, Listed, Store, StoreError};
@@ -11,11 +14,15 @@ use bonded_host::shapes::{json as shown, text};
 use bonded_host::with_causes;
 use bonded_mcp::{ClientRequest, McpFault};
 
+/// The list.
 const RUNS: &str = "bonded://runs";
+/// What the address of a run begins with.
 const RUN: &str = "bonded://runs/";
 /// How many runs are listed at a time, and in the list that is a resource.
 const PAGE: usize = 50;
+/// More runs are not listed: whoever looks for older ones asks at the server.
 const LISTED_MAX: usize = 1000;
+/// One JSON value a line.
 const LINES: &str = "application/jsonl";
 /// How much of a run is given at once: the rest is asked for with `?after=SEQ`.
 const RUN_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -34,6 +41,7 @@ pub(super) enum Resource {
 }
 
 impl Resource {
+    /// None for whatever is no address of ours; nothing in it is ever a path.
     pub(super) fn of(uri: &str) -> Option<Self> {
         if uri == RUNS {
             return Some(Self::Runs);
@@ -48,6 +56,7 @@ impl Resource {
     }
 }
 
+/// The only one.
 pub(super) fn templates() -> Value {
     let template = json!({
         "uriTemplate": "bonded://runs/{id}{?after}",
@@ -82,6 +91,7 @@ pub(super) async fn list(
     ))
 }
 
+/// The goal is its title; of a log that is damaged there is none.
 fn resource(listed: &Listed) -> Value {
     let ends = listed.ends.as_ref().ok();
     let goal = match ends.and_then(|ends| ends.first.event.started()) {
@@ -97,6 +107,7 @@ fn resource(listed: &Listed) -> Value {
     })
 }
 
+/// Another caller's run is told to be unknown, like one that is not there.
 pub(super) async fn read(
     store: &dyn Store,
     own: Option<&Own>,
@@ -121,6 +132,7 @@ pub(super) async fn read(
     Ok(json!({ "contents": [contents] }))
 }
 
+/// As many as fit on one page.
 async fn runs_text(store: &dyn Store, own: Option<&Own>) -> Result<String, McpFault> {
     let mut text = String::new();
     for listed in newest(store, own, PAGE).await? {
@@ -166,6 +178,7 @@ pub(super) async fn has_ended(store: &dyn Store, run: &RunId, seq: u64) -> Resul
         .any(|entry| matches!(entry.event, Event::RunEnded(_))))
 }
 
+/// Only those of the caller, where callers are kept apart.
 async fn newest(
     store: &dyn Store,
     own: Option<&Own>,

@@ -12,11 +12,13 @@ use crate::agents::Runs;
 use bonded_host::shapes::waiting::{self, Extent};
 use bonded_mcp::RequestClient;
 
+/// By which a client asks its person.
 pub(super) const METHOD: &str = "elicitation/create";
 /// How long a person may take; after that the run still waits, and can be approved at the server.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Nobody can judge what is not shown whole, and nobody reads more in a form.
 const SHOWN_BYTES_MAX: usize = 16 * 1024;
+/// What the agent is told; the rest is cut.
 const REASON_CHARS_MAX: usize = 1000;
 
 /// Asks about the call that a run waits for. Whether it is judged now, by this person or by another.
@@ -37,6 +39,7 @@ pub(super) async fn is_judged(runs: &Runs, run: &RunId, peer: &RequestClient) ->
     host.review(&waiting, verdict, &by).await.is_ok()
 }
 
+/// None where it cannot be shown whole, or nobody answers: the run waits on.
 async fn ask(waiting: &PendingReview, peer: &RequestClient) -> Option<Verdict> {
     let described = waiting::described(waiting, Extent::Whole);
     if described.len() > SHOWN_BYTES_MAX {

@@ -1,4 +1,7 @@
 //! The agents as tools.
+//!
+//! The description that a model at the client reads is the agent's own. A schema of the agent's is shown as it is; an
+//! agent without one takes a prompt.
 
 use bonded_kernel::ReportFormat;
 use serde_json::{Map, Value, json};
@@ -9,6 +12,7 @@ use bonded_mcp::{ClientRequest, McpFault};
 /// How many tools are listed at a time.
 const PAGE: usize = 100;
 
+/// By pages, as the protocol has it.
 pub(super) fn list(models: &Models, asked: &ClientRequest) -> Result<Value, McpFault> {
     let page = ListPage::of(asked, PAGE)?;
     let tools = models.all().iter().map(tool);
@@ -17,11 +21,14 @@ pub(super) fn list(models: &Models, asked: &ClientRequest) -> Result<Value, McpF
 
 /// A part of a list. A cursor is how many came before.
 pub(super) struct ListPage {
+    /// How many came before.
     pub(super) skip: usize,
+    /// How many there are on a page.
     pub(super) take: usize,
 }
 
 impl ListPage {
+    /// A cursor that is no number is the client's fault.
     pub(super) fn of(asked: &ClientRequest, take: usize) -> Result<Self, McpFault> {
         let skip = match asked.params.get("cursor") {
             None | Some(Value::Null) => Some(0),
@@ -44,6 +51,7 @@ impl ListPage {
     }
 }
 
+/// The description of the file, with its usage behind it.
 fn tool(model: &Model) -> Value {
     let file = &model.agent.file;
     let description = file.description.as_deref().map(str::trim);

@@ -1,37 +1,45 @@
 //! Who asks, by a token or by a session, and what they may do where.
+//!
+//! A token is for programs and is all that is needed. A session is for browsers, and a browser sends its cookie
+//! whichever page asks: whoever changes something with it must show a second secret that only our pages can read. What
+//! was shown is kept as a proof and looked at again when something is written.
 
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::{HeaderMap, HeaderName};
 use bonded_kernel::{Millis, UserId, WorkspaceId};
 use bonded_workspace::store::Proof;
 use bonded_workspace_rules::{Code, Permission, Role, WorkspaceState};
-use serde_json::json;
 use subtle::ConstantTimeEq as _;
 
-use super::refusal::Refusal;
+use super::dto::RoleDetails;
+use super::refusal::WorkspaceRefusal;
 use super::site::Site;
 
 /// When a token was used last is known to the minute.
 const USE_NOTED_MS: u64 = 60_000;
 
+/// The name of the cookie.
 pub(super) const SESSION_COOKIE: &str = "bonded_session";
 
 /// Who asks.
 #[derive(Clone, Debug)]
-pub(super) struct Caller {
+pub(super) struct WorkspaceCaller {
+    /// Who it is.
     pub(super) user_id: UserId,
+    /// As others call them.
     pub(super) name: String,
     /// Whether it is the owner of the whole installation.
     pub(super) is_owner: bool,
     /// What they showed; whether it is still good is looked at again wherever something is changed.
     pub(super) proof: Proof,
     /// The session, where it is by one; whoever shows a token has none.
-    pub(super) session: Option<Session>,
+    pub(super) session: Option<BrowserSession>,
 }
 
 /// A session that a browser keeps.
 #[derive(Clone, Debug)]
-pub(super) struct Session {
+pub(super) struct BrowserSession {
+    /// What the cookie holds.
     pub(super) token: String,
     /// What a page must send beside the cookie; no page of others can read it.
     pub(super) csrf_token: String,
@@ -43,12 +51,12 @@ pub(super) async fn caller(
     site: &Site,
     headers: &HeaderMap,
     changes: bool,
-) -> Result<Caller, Refusal> {
-    if let Some(said) = headers.get(AUTHORIZATION) {
-        return by_token(site, said.as_bytes()).await;
+) -> Result<WorkspaceCaller, WorkspaceRefusal> {
+    if let Some(header) = headers.get(AUTHORIZATION) {
+        return by_token(site, header.as_bytes()).await;
     }
     let Some(cookie) = cookie(headers) else {
-        return Err(Refusal::auth_required());
+        return Err(WorkspaceRefusal::auth_required());
     };
     let (caller, csrf_token) = by_session(site, cookie).await?;
     if changes {
@@ -58,13 +66,15 @@ pub(super) async fn caller(
     Ok(caller)
 }
 
-async fn by_token(site: &Site, said: &[u8]) -> Result<Caller, Refusal> {
-    let token = bearer(said).ok_or_else(Refusal::auth_required)?;
+/// Whether the token is known is all that a stranger learns.
+async fn by_token(site: &Site, header: &[u8]) -> Result<WorkspaceCaller, WorkspaceRefusal> {
+    let token = bearer(header).ok_or_else(WorkspaceRefusal::auth_required)?;
     let held = site.store.token_holder(token).await?;
-    let (user, last_used_at) =
-        held.ok_or_else(|| Refusal::new(Code::InvalidCredentials, "this token is not known here"))?;
+    let (user, last_used_at) = held.ok_or_else(|| {
+        WorkspaceRefusal::new(Code::InvalidCredentials, "this token is not known here")
+    })?;
     note_use(site, token, last_used_at);
-    Ok(Caller {
+    Ok(WorkspaceCaller {
         user_id: user.user_id,
         name: user.name,
         is_owner: user.is_owner,
@@ -86,26 +96,30 @@ fn note_use(site: &Site, token: &str, last: Option<Millis>) {
     });
 }
 
-async fn by_session(site: &Site, cookie: &str) -> Result<(Caller, String), Refusal> {
+/// A session that is over is told from one that is not known, so that a page can say so.
+async fn by_session(
+    site: &Site,
+    cookie: &str,
+) -> Result<(WorkspaceCaller, String), WorkspaceRefusal> {
     let found = site.store.session(cookie).await?;
     let Some(found) = found else {
-        return Err(Refusal::new(
+        return Err(WorkspaceRefusal::new(
             Code::AuthRequired,
             "this session is over; log in again",
         ));
     };
     if found.expires_at <= site.now() {
-        return Err(Refusal::new(
+        return Err(WorkspaceRefusal::new(
             Code::SessionExpired,
             "the session has expired; log in again",
         ));
     }
-    let caller = Caller {
+    let caller = WorkspaceCaller {
         user_id: found.user.user_id,
         name: found.user.name,
         is_owner: found.user.is_owner,
         proof: Proof::session(cookie),
-        session: Some(Session {
+        session: Some(BrowserSession {
             token: cookie.to_owned(),
             csrf_token: found.csrf_token.clone(),
         }),
@@ -113,6 +127,7 @@ async fn by_session(site: &Site, cookie: &str) -> Result<(Caller, String), Refus
     Ok((caller, found.csrf_token))
 }
 
+/// The scheme in any case, the token without blanks around it.
 fn bearer(value: &[u8]) -> Option<&str> {
     let (scheme, token) = value.split_at_checked(7)?;
     let token = std::str::from_utf8(token).ok()?;
@@ -132,41 +147,47 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// A cookie comes along whichever page makes the browser ask.
-pub(super) fn check_page(site: &Site, headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn check_page(site: &Site, headers: &HeaderMap) -> Result<(), WorkspaceRefusal> {
     if site.settings.origins.admit(headers) {
         return Ok(());
     }
     let message = "a page of another origin asks; list it in server.cors_allowed_origins if it may";
-    Err(Refusal::new(Code::CsrfInvalid, message))
+    Err(WorkspaceRefusal::new(Code::CsrfInvalid, message))
 }
 
-fn check_csrf(headers: &HeaderMap, name: &HeaderName, csrf_token: &str) -> Result<(), Refusal> {
-    let said = headers.get(name).map(|value| value.as_bytes());
-    let fits = said.is_some_and(|said| bool::from(said.ct_eq(csrf_token.as_bytes())));
+/// Compared in constant time.
+fn check_csrf(
+    headers: &HeaderMap,
+    name: &HeaderName,
+    csrf_token: &str,
+) -> Result<(), WorkspaceRefusal> {
+    let header = headers.get(name).map(|value| value.as_bytes());
+    let fits = header.is_some_and(|header| bool::from(header.ct_eq(csrf_token.as_bytes())));
     if fits {
         return Ok(());
     }
     let message =
         "the header X-CSRF-Token is missing or wrong; GET /api/auth/session gives the right one";
-    Err(Refusal::new(Code::CsrfInvalid, message))
+    Err(WorkspaceRefusal::new(Code::CsrfInvalid, message))
 }
 
 /// What a person is in a workspace, if they may do this there.
+/// Deleted workspaces are as good as missing. Reading is judged here; writing is judged again in the transaction.
 pub(super) async fn role(
     site: &Site,
     user: UserId,
     workspace_id: WorkspaceId,
     permission: Permission,
-) -> Result<Role, Refusal> {
+) -> Result<Role, WorkspaceRefusal> {
     let standing = site.store.standing(workspace_id, user).await?;
     let standing = standing.filter(|it| it.state != WorkspaceState::Deleted);
     let standing = standing.ok_or_else(|| {
         let message = format!("there is no workspace {workspace_id}");
-        Refusal::new(Code::WorkspaceNotFound, message)
+        WorkspaceRefusal::new(Code::WorkspaceNotFound, message)
     })?;
     let role = standing.role.ok_or_else(|| {
         let message = format!("you are no member of workspace {workspace_id}; ask an admin of it");
-        Refusal::new(Code::WorkspaceForbidden, message)
+        WorkspaceRefusal::new(Code::WorkspaceForbidden, message)
     })?;
     if role.may(permission) {
         return Ok(role);
@@ -175,7 +196,8 @@ pub(super) async fn role(
     let message = format!(
         "this needs the role {needs} in the workspace, yours is {role}; ask an admin of it"
     );
-    Err(Refusal::new(Code::RoleForbidden, message).details(json!({ "role_needed": needs })))
+    Err(WorkspaceRefusal::new(Code::RoleForbidden, message)
+        .details(RoleDetails { role_needed: needs }))
 }
 
 #[cfg(test)]
@@ -198,8 +220,12 @@ mod tests {
             ("bonded_session", None),
             ("", None),
         ];
-        for (said, expected) in rows {
-            assert_eq!(cookie(&headers(&[(COOKIE, said)])), expected, "{said:?}");
+        for (header, expected) in rows {
+            assert_eq!(
+                cookie(&headers(&[(COOKIE, header)])),
+                expected,
+                "{header:?}"
+            );
         }
     }
 
@@ -213,9 +239,9 @@ mod tests {
             ("abcd", false),
             ("abd", false),
         ];
-        for (said, expected) in rows {
-            let checked = check_csrf(&headers(&[(name.clone(), said)]), &name, "abc");
-            assert_eq!(checked.is_ok(), expected, "{said:?}");
+        for (header, expected) in rows {
+            let checked = check_csrf(&headers(&[(name.clone(), header)]), &name, "abc");
+            assert_eq!(checked.is_ok(), expected, "{header:?}");
         }
         assert!(check_csrf(&HeaderMap::new(), &name, "abc").is_err());
     }

@@ -1,68 +1,140 @@
-//! What a request is answered with.
+//! What a request is answered with: a type for each status, so that a handler's type says what a client may get.
+//!
+//! The same types tell the OpenAPI document what may come, so that it cannot say something else than the program does.
 
 use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::header::{CONTENT_TYPE, SET_COOKIE};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use serde_json::Value;
+use serde::Serialize;
 
-/// A status, JSON or nothing, and headers of its own.
-#[derive(Debug)]
-pub(super) struct Answer {
-    status: StatusCode,
-    body: Option<String>,
-    headers: Vec<(HeaderName, HeaderValue)>,
+use super::dto::Schema;
+#[cfg(test)]
+use super::openapi::{Components, ResponseRow};
+use crate::sorted_json::sorted_json;
+
+/// What a handler may answer with.
+pub(super) trait Answers: Send {
+    /// Makes the response.
+    fn response(self) -> Response;
+
+    /// What the document says of it: each status, with the schema of its body.
+    #[cfg(test)]
+    fn describe(components: &mut Components) -> Vec<ResponseRow>;
 }
 
-impl Answer {
-    pub(super) fn ok(value: &Value) -> Self {
-        Self::json(StatusCode::OK, value)
+/// 200 and a body.
+#[derive(Debug)]
+pub(super) struct OkJson<T>(pub(super) T);
+
+/// 201 and what was made.
+#[derive(Debug)]
+pub(super) struct CreatedJson<T>(pub(super) T);
+
+/// 201 and what was made, or 200 and what there was already.
+#[derive(Debug)]
+pub(super) enum CreatedOrKnown<T> {
+    Created(T),
+    Known(T),
+}
+
+/// 204: done, and nothing to say about it.
+#[derive(Debug)]
+pub(super) struct NoContent;
+
+/// 200 and a text that is a JSON object already.
+#[derive(Debug)]
+pub(super) struct JsonText(pub(super) &'static str);
+
+/// Another answer, with a cookie.
+#[derive(Debug)]
+pub(super) struct WithCookie<A>(pub(super) A, pub(super) HeaderValue);
+
+impl<T: Serialize + Schema + Send> Answers for OkJson<T> {
+    fn response(self) -> Response {
+        json(StatusCode::OK, &self.0)
     }
 
-    pub(super) fn created(value: &Value) -> Self {
-        Self::json(StatusCode::CREATED, value)
+    #[cfg(test)]
+    fn describe(components: &mut Components) -> Vec<ResponseRow> {
+        vec![(200, Some(components.answer::<T>()))]
+    }
+}
+
+impl<T: Serialize + Schema + Send> Answers for CreatedJson<T> {
+    fn response(self) -> Response {
+        json(StatusCode::CREATED, &self.0)
     }
 
-    /// Done, and nothing to say about it.
-    pub(super) fn nothing() -> Self {
-        Self {
-            status: StatusCode::NO_CONTENT,
-            body: None,
-            headers: vec![],
+    #[cfg(test)]
+    fn describe(components: &mut Components) -> Vec<ResponseRow> {
+        vec![(201, Some(components.answer::<T>()))]
+    }
+}
+
+impl<T: Serialize + Schema + Send> Answers for CreatedOrKnown<T> {
+    fn response(self) -> Response {
+        match self {
+            Self::Created(body) => json(StatusCode::CREATED, &body),
+            Self::Known(body) => json(StatusCode::OK, &body),
         }
     }
 
-    /// A text that is JSON already.
-    pub(super) fn document(text: &str) -> Self {
-        Self {
-            status: StatusCode::OK,
-            body: Some(text.to_owned()),
-            headers: vec![],
-        }
+    #[cfg(test)]
+    fn describe(components: &mut Components) -> Vec<ResponseRow> {
+        let schema = components.answer::<T>();
+        vec![(200, Some(schema.clone())), (201, Some(schema))]
     }
+}
 
-    fn json(status: StatusCode, value: &Value) -> Self {
-        Self {
-            status,
-            body: Some(value.to_string()),
-            headers: vec![],
-        }
-    }
-
-    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
-        self
-    }
-
-    pub(super) fn response(self) -> Response {
-        let has_body = self.body.is_some();
-        let mut response = Response::new(self.body.map_or_else(Body::empty, Body::from));
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        if has_body {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        }
-        headers.extend(self.headers);
+impl Answers for NoContent {
+    fn response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
         response
     }
+
+    #[cfg(test)]
+    fn describe(_: &mut Components) -> Vec<ResponseRow> {
+        vec![(204, None)]
+    }
+}
+
+impl Answers for JsonText {
+    fn response(self) -> Response {
+        body(StatusCode::OK, Body::from(self.0))
+    }
+
+    #[cfg(test)]
+    fn describe(_: &mut Components) -> Vec<ResponseRow> {
+        vec![(200, Some(serde_json::json!({ "type": "object" })))]
+    }
+}
+
+impl<A: Answers> Answers for WithCookie<A> {
+    fn response(self) -> Response {
+        let Self(answer, cookie) = self;
+        let mut response = answer.response();
+        response.headers_mut().insert(SET_COOKIE, cookie);
+        response
+    }
+
+    #[cfg(test)]
+    fn describe(components: &mut Components) -> Vec<ResponseRow> {
+        A::describe(components)
+    }
+}
+
+/// With the fields in order, as everything that is served.
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    body(status, Body::from(sorted_json(value)))
+}
+
+/// Always with the type of JSON.
+fn body(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }

@@ -1,4 +1,7 @@
 //! The handlers, one file for each kind of thing.
+//!
+//! A handler reads what it needs of the request, asks for permission where it only reads, and hands changes to the
+//! store, which decides. It knows neither headers nor statuses: those are in the types that it takes and gives.
 
 pub mod auth;
 pub(super) mod health;

@@ -1,4 +1,7 @@
 //! A request, taken apart: who asks, for what, and what they sent.
+//!
+//! The order is that of what it costs and of what it gives away: who asks, how often, the key, the query, and the body
+//! last. Handlers get a request that is understood or do not get it at all.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
@@ -8,44 +11,54 @@ use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use bonded_kernel::WorkspaceId;
-use bonded_workspace::store::{By, IdempotencyKey, WorkspaceError, Write, Written};
+use bonded_workspace::store::{By, CommittedWrite, IdempotencyKey, WorkspaceError, Write};
 use bonded_workspace_rules::{Actor, Chain, Change, Permission, Role};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::access::{self, Caller};
+use super::access::{self, WorkspaceCaller};
 use super::body::{self, Bounds};
 use super::query::Query;
-use super::refusal::Refusal;
+use super::refusal::WorkspaceRefusal;
 use super::route::{Door, Route};
 use super::site::Site;
 use bonded_web::peer::Peer;
 
+/// By which a client names a request that it may repeat.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const KEY_CHARS_MAX: usize = 200;
+/// In bytes, which are characters here.
+pub(super) const KEY_CHARS_MAX: usize = 200;
 
+/// What a handler gets.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct WorkspaceAsk {
+    /// What all requests share.
     pub(super) site: Arc<Site>,
+    /// The client's own name for it, or one of ours.
     pub(super) request_id: String,
+    /// Its names are known to be those of the route.
     pub(super) query: Query,
+    /// The row of the table that it came by.
     route: &'static Route,
+    /// The parts of the path, by their names in the table.
     params: Vec<(String, String)>,
-    caller: Option<Caller>,
+    /// None behind a door that is open.
+    caller: Option<WorkspaceCaller>,
     /// Where the request comes from.
     pub(super) from: IpAddr,
+    /// Null where there is none.
     body: Value,
+    /// There where the route wants one.
     key: Option<String>,
 }
 
-impl Ask {
+impl WorkspaceAsk {
     /// Takes a request apart. Who may not come in is refused before anything of the body is read.
     pub(super) async fn read(
         site: Arc<Site>,
         route: &'static Route,
         request_id: String,
         request: Request,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, WorkspaceRefusal> {
         let (mut head, body) = request.into_parts();
         let params = params(&mut head).await?;
         let peer = head.extensions.get::<Peer>();
@@ -83,12 +96,14 @@ impl Ask {
     }
 
     /// Who asks; behind a door that only the known pass, there is always somebody.
-    pub(super) fn caller(&self) -> Result<&Caller, Refusal> {
-        self.caller.as_ref().ok_or_else(Refusal::auth_required)
+    pub(super) fn caller(&self) -> Result<&WorkspaceCaller, WorkspaceRefusal> {
+        self.caller
+            .as_ref()
+            .ok_or_else(WorkspaceRefusal::auth_required)
     }
 
     /// On whose word something is changed.
-    pub(super) fn by(&self) -> Result<By, Refusal> {
+    pub(super) fn by(&self) -> Result<By, WorkspaceRefusal> {
         Ok(By::Asker(self.caller()?.proof))
     }
 
@@ -99,34 +114,27 @@ impl Ask {
     }
 
     /// A part of the path that is an id, a number, or the like.
-    pub(super) fn id<T: FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<T, Refusal> {
+    pub(super) fn id<T: FromStr<Err: std::fmt::Display>>(
+        &self,
+        name: &str,
+    ) -> Result<T, WorkspaceRefusal> {
         let text = self.param(name);
         text.parse()
-            .map_err(|error| Refusal::bad(format!("{name} in the path: {error}")))
+            .map_err(|error| WorkspaceRefusal::bad(format!("{name} in the path: {error}")))
     }
 
-    /// The body, which must be there.
-    pub(super) fn body<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
-        match self.body.take() {
-            Value::Null => Err(Refusal::bad("a JSON object is needed as the body")),
-            body => fields(body),
-        }
+    /// The body as it came; null where there was none.
+    pub(super) fn take_body(&mut self) -> Value {
+        self.body.take()
     }
 
-    /// The body, where none is as good as an empty object.
-    pub(super) fn body_or_empty<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
-        match self.body.take() {
-            Value::Null => fields(Value::Object(serde_json::Map::new())),
-            body => fields(body),
-        }
-    }
-
+    /// Whether a repetition can be told.
     pub(super) fn is_keyed(&self) -> bool {
         self.key.is_some()
     }
 
     /// What a repetition of this request is known by: the same caller asks the same of the same thing.
-    pub(super) fn key(&self) -> Result<(String, String), Refusal> {
+    pub(super) fn key(&self) -> Result<(String, String), WorkspaceRefusal> {
         let key = self.key.clone().ok_or_else(no_key)?;
         let mut scope = format!("{} {}", self.caller()?.user_id, self.route);
         for (_, value) in &self.params {
@@ -137,18 +145,28 @@ impl Ask {
     }
 }
 
-impl Ask {
+impl WorkspaceAsk {
     /// Makes a change in the name of the caller; repeated with the same key, it was made once.
-    pub(super) async fn write(&self, change: Change) -> Result<Written, Refusal> {
+    pub(super) async fn write(&self, change: Change) -> Result<CommittedWrite, WorkspaceRefusal> {
         self.written(change, "").await
     }
 
     /// One of several changes of a request, each with a name of its own.
-    pub(super) async fn write_part(&self, change: Change, part: &str) -> Result<Written, Refusal> {
+    pub(super) async fn write_part(
+        &self,
+        change: Change,
+        part: &str,
+    ) -> Result<CommittedWrite, WorkspaceRefusal> {
         self.written(change, part).await
     }
 
-    async fn written(&self, change: Change, part: &str) -> Result<Written, Refusal> {
+    /// What it came to is also what is known about the store: a write that fails says that nothing can be written just
+    /// now.
+    async fn written(
+        &self,
+        change: Change,
+        part: &str,
+    ) -> Result<CommittedWrite, WorkspaceRefusal> {
         let key = match self.is_keyed() {
             false => None,
             true => {
@@ -176,10 +194,10 @@ impl Ask {
 
 /// What a person is in a workspace, if they may do this there.
 pub(super) async fn permit(
-    ask: &Ask,
+    ask: &WorkspaceAsk,
     workspace_id: WorkspaceId,
     permission: Permission,
-) -> Result<Role, Refusal> {
+) -> Result<Role, WorkspaceRefusal> {
     access::role(&ask.site, ask.caller()?.user_id, workspace_id, permission).await
 }
 
@@ -188,7 +206,7 @@ async fn caller(
     site: &Site,
     route: &Route,
     headers: &HeaderMap,
-) -> Result<Option<Caller>, Refusal> {
+) -> Result<Option<WorkspaceCaller>, WorkspaceRefusal> {
     match route.door {
         Door::Open => Ok(None),
         Door::Known => access::caller(site, headers, route.changes())
@@ -197,6 +215,7 @@ async fn caller(
     }
 }
 
+/// For the body; the same time holds for the whole request.
 fn bounds(site: &Site) -> Bounds {
     Bounds {
         bytes_max: site.settings.body_bytes_max,
@@ -204,38 +223,33 @@ fn bounds(site: &Site) -> Bounds {
     }
 }
 
-async fn params(head: &mut Parts) -> Result<Vec<(String, String)>, Refusal> {
+/// As they stand in the path, decoded.
+async fn params(head: &mut Parts) -> Result<Vec<(String, String)>, WorkspaceRefusal> {
     let params = RawPathParams::from_request_parts(head, &())
         .await
-        .map_err(|error| Refusal::bad(format!("the path cannot be read: {error}")))?;
+        .map_err(|error| WorkspaceRefusal::bad(format!("the path cannot be read: {error}")))?;
     let owned = params
         .iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
     Ok(owned.collect())
 }
 
-fn no_key() -> Refusal {
-    Refusal::bad(
+/// The message says what to send.
+fn no_key() -> WorkspaceRefusal {
+    WorkspaceRefusal::bad(
         "the header Idempotency-Key is missing: send a value of your own, and the same one when you repeat the request",
     )
 }
 
-fn key(headers: &HeaderMap) -> Result<String, Refusal> {
-    let said = headers.get(IDEMPOTENCY_KEY).ok_or_else(no_key)?;
-    let said = said.to_str().unwrap_or_default().trim();
-    let is_usable = (1..=KEY_CHARS_MAX).contains(&said.len());
+/// Printable, and not longer than is kept.
+fn key(headers: &HeaderMap) -> Result<String, WorkspaceRefusal> {
+    let header = headers.get(IDEMPOTENCY_KEY).ok_or_else(no_key)?;
+    let header = header.to_str().unwrap_or_default().trim();
+    let is_usable = (1..=KEY_CHARS_MAX).contains(&header.len());
     if !is_usable {
         let message =
             format!("Idempotency-Key: 1 to {KEY_CHARS_MAX} printable characters are needed");
-        return Err(Refusal::bad(message));
+        return Err(WorkspaceRefusal::bad(message));
     }
-    Ok(said.to_owned())
-}
-
-/// The fields of a body.
-pub(super) fn fields<T: DeserializeOwned>(body: Value) -> Result<T, Refusal> {
-    if !body.is_object() {
-        return Err(Refusal::bad("the body must be a JSON object"));
-    }
-    serde_json::from_value(body).map_err(|error| Refusal::bad(format!("the body: {error}")))
+    Ok(header.to_owned())
 }

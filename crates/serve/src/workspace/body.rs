@@ -1,4 +1,8 @@
 //! The body of a request: JSON, bounded in size, depth and time.
+//!
+//! It is parsed into a value within bounds on depth and on the number of values, and read into a type only when a
+//! handler wants it. A body that is too large is taken in for a while all the same, so that the client gets to read why
+//! it was refused.
 
 use std::time::Duration;
 
@@ -8,9 +12,11 @@ use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use futures_util::StreamExt as _;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::dto::ValuesDetails;
+use super::refusal::WorkspaceRefusal;
 use bonded_web::body_room::HeldBytes;
 use bonded_web::bounded_json::{self, Unread, VALUES_MAX};
 
@@ -23,7 +29,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(15);
 /// What a body may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
+    /// From the configuration.
     pub(super) bytes_max: usize,
+    /// From the first byte to the last.
     pub(super) timeout: Duration,
 }
 
@@ -32,10 +40,10 @@ pub(super) async fn read(
     headers: &HeaderMap,
     body: Body,
     bounds: Bounds,
-) -> Result<Value, Refusal> {
+) -> Result<Value, WorkspaceRefusal> {
     let discarded_max = bounds.bytes_max.saturating_mul(DISCARDED_TIMES_MAX);
     if announced(headers).is_some_and(|bytes| bytes > discarded_max) {
-        return Err(Refusal::too_large(bounds.bytes_max));
+        return Err(WorkspaceRefusal::too_large(bounds.bytes_max));
     }
     let known = announced(headers).filter(|bytes| *bytes <= bounds.bytes_max);
     let bytes = HeldBytes::announced(known.unwrap_or(0)).map_err(|_| no_room())?;
@@ -48,25 +56,32 @@ pub(super) async fn read(
     // A page in a browser may send anything but this without asking first.
     if !is_json(headers) {
         let message = "the body must be JSON: send the header Content-Type: application/json";
-        return Err(Refusal::new(Code::UnsupportedMediaType, message));
+        return Err(WorkspaceRefusal::new(Code::UnsupportedMediaType, message));
     }
     parse(&bytes)
 }
 
-fn too_slow() -> Refusal {
+/// The client may send it again.
+fn too_slow() -> WorkspaceRefusal {
     let message = "the body did not arrive in time; send it again";
-    Refusal::new(Code::RequestTimeout, message)
+    WorkspaceRefusal::new(Code::RequestTimeout, message)
 }
 
-fn no_room() -> Refusal {
+/// The bodies of all requests together take too much memory just now.
+fn no_room() -> WorkspaceRefusal {
     let message = "too many large requests at once; send it again in a moment";
-    Refusal {
+    WorkspaceRefusal {
         retry_after_seconds: Some(1),
-        ..Refusal::new(Code::RateLimited, message)
+        ..WorkspaceRefusal::new(Code::RateLimited, message)
     }
 }
 
-async fn collect(body: Body, mut bytes: HeldBytes, bytes_max: usize) -> Result<HeldBytes, Refusal> {
+/// What is beyond the bound is received and dropped.
+async fn collect(
+    body: Body,
+    mut bytes: HeldBytes,
+    bytes_max: usize,
+) -> Result<HeldBytes, WorkspaceRefusal> {
     let mut pieces = body.into_data_stream();
     let mut received = 0_usize;
     loop {
@@ -74,7 +89,8 @@ async fn collect(body: Body, mut bytes: HeldBytes, bytes_max: usize) -> Result<H
         let Some(piece) = piece.map_err(|_| too_slow())? else {
             break;
         };
-        let piece = piece.map_err(|error| Refusal::bad(format!("the body broke off: {error}")))?;
+        let piece =
+            piece.map_err(|error| WorkspaceRefusal::bad(format!("the body broke off: {error}")))?;
         received = received.saturating_add(piece.len());
         if received > bytes_max.saturating_mul(DISCARDED_TIMES_MAX) {
             break;
@@ -84,33 +100,49 @@ async fn collect(body: Body, mut bytes: HeldBytes, bytes_max: usize) -> Result<H
         }
     }
     if received > bytes_max {
-        return Err(Refusal::too_large(bytes_max));
+        return Err(WorkspaceRefusal::too_large(bytes_max));
     }
     Ok(bytes)
 }
 
 /// Reads JSON within the bounds that hold for every server.
-pub(super) fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Value, WorkspaceRefusal> {
     bounded_json::parse(bytes).map_err(|unread| {
         let message = format!("the body {unread}");
         match unread {
             Unread::TooManyValues => {
-                let details = serde_json::json!({ "values_max": VALUES_MAX });
-                Refusal::new(Code::PayloadTooLarge, message).details(details)
+                let details = ValuesDetails {
+                    values_max: VALUES_MAX,
+                };
+                WorkspaceRefusal::new(Code::PayloadTooLarge, message).details(details)
             }
-            Unread::NotUtf8(_) | Unread::TooDeep | Unread::NotJson(_) => Refusal::bad(message),
+            Unread::NotUtf8(_) | Unread::TooDeep | Unread::NotJson(_) => {
+                WorkspaceRefusal::bad(message)
+            }
         }
     })
 }
 
+/// The fields of a body.
+/// An unknown field is a fault where the type says so.
+pub(super) fn fields<T: DeserializeOwned>(body: Value) -> Result<T, WorkspaceRefusal> {
+    if !body.is_object() {
+        return Err(WorkspaceRefusal::bad("the body must be a JSON object"));
+    }
+    serde_json::from_value(body)
+        .map_err(|error| WorkspaceRefusal::bad(format!("the body: {error}")))
+}
+
+/// What the client says that it will send.
 fn announced(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
+/// The type without its parameters.
 fn is_json(headers: &HeaderMap) -> bool {
-    let said = headers
+    let header = headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    let essence = said.and_then(|value| value.split(';').next());
+    let essence = header.and_then(|value| value.split(';').next());
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }

@@ -1,4 +1,6 @@
 //! The wall clock.
+//!
+//! It is here and not in the store, which knows no time of its own.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,7 @@
 //! Pages of other origins: those that a person has listed may ask, and nobody else's.
+//!
+//! Without a list nothing of this is answered, and browsers keep pages of other origins out by themselves. A listed
+//! origin may send the cookie too; that it may change something still needs the second secret.
 
 use std::sync::Arc;
 
@@ -14,12 +17,15 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::site::Site;
 
+/// All that the table has.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
+/// What a page may read of an answer beside its body.
 const EXPOSED: HeaderValue = HeaderValue::from_static("x-request-id, retry-after");
 /// What requests have of headers that a page may not send without asking, besides that of the configuration.
 const HEADERS: &str = "authorization, content-type, idempotency-key, x-request-id";
 /// How long a browser may keep an answer, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
+/// What an answer depends on.
 const VARIES: HeaderValue = HeaderValue::from_static(
     "origin, access-control-request-method, access-control-request-headers",
 );
@@ -57,6 +63,7 @@ pub(super) async fn answer(
     response
 }
 
+/// The answer to what a browser asks first.
 fn permission(site: &Site) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let allowed = format!("{HEADERS}, {}", site.settings.csrf_header);

@@ -1,4 +1,8 @@
 //! The directory of a workspace server: its configuration, the agent's prompt, the owner's token, and two stores.
+//!
+//! It is for its user alone. Files are made whole or not at all, and one that is there is never overwritten but for the
+//! token. Where a file and the store must agree, the order is such that a crash between them leaves something that the
+//! next start mends.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -17,23 +21,31 @@ use super::password::random_token;
 
 /// What a new directory begins with.
 const PROMPT: &str = include_str!("agent-prompt.json");
+/// What the first workspace is called.
 const FIRST_WORKSPACE: &str = "Notes";
+/// Whoever can read it is the owner.
 const TOKEN_FILE: &str = "owner-token";
+/// As the default configuration names it.
 const PROMPT_FILE: &str = "agent-prompt.json";
+/// Made with all its defaults.
 const CONFIG_FILE: &str = "config.json";
 
 /// Why a directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
+    /// A command that only looks found nothing to look at.
     #[error("there is no workspace in {}", .0.display())]
     Missing(PathBuf),
+    /// The prompt of the agent cannot be used.
     #[error("{}: {}: {fault}", .fault.code(), .path.display())]
     Prompt { path: PathBuf, fault: PromptFault },
+    /// A file could not be read or written.
     #[error("{}: {error}", .path.display())]
     File {
         path: PathBuf,
         error: std::io::Error,
     },
+    /// The store could not be opened, or failed.
     #[error(transparent)]
     Store(WorkspaceError),
     /// There is no randomness to make a token of.
@@ -44,10 +56,14 @@ pub enum DataDirError {
 /// Why nobody else became the owner.
 #[derive(Debug)]
 pub enum TransferError {
+    /// Nothing was changed.
     Store(WorkspaceError),
+    /// No token could be made or written. Where it could not be written, the owner is another already, and the next
+    /// start makes a token.
     File(DataDirError),
 }
 
+/// As every token is made.
 fn new_token() -> Result<String, DataDirError> {
     random_token().map_err(|refusal| DataDirError::NoToken(refusal.message))
 }
@@ -82,14 +98,17 @@ impl DataDir {
         Err(DataDirError::Missing(path.to_owned()))
     }
 
+    /// All names are ours.
     fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
+    /// As it was given.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
+    /// Whether or not it is there.
     pub fn config_file(&self) -> PathBuf {
         self.file(CONFIG_FILE)
     }
@@ -172,6 +191,7 @@ impl DataDir {
         Ok(owner)
     }
 
+    /// Whoever lost the file can make a new token by starting again; whatever the old one opened is closed first.
     async fn make_owner(
         &self,
         store: &WorkspaceStore,
@@ -260,6 +280,7 @@ impl DataDir {
     }
 }
 
+/// With the path, which the error of the system does not say.
 fn fault(path: &Path, error: std::io::Error) -> DataDirError {
     let path = path.to_owned();
     DataDirError::File { path, error }

@@ -1,5 +1,7 @@
 //! What a proposal would change, as a person reads it: the lines that go and the lines that come, with every letter to
 //! be seen. Whatever would be written is shown.
+//! A person decides by it, so it must not hide anything: letters that cannot be seen are written out, and everything
+//! that the operation would write is in it, metadata too.
 
 use bonded_host::letters::written_out;
 use bonded_workspace::store::WorkspaceStore;
@@ -8,7 +10,7 @@ use bonded_workspace_rules::{
 };
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::refusal::WorkspaceRefusal;
 
 /// How many equal lines are shown around what differs.
 const CONTEXT_LINES: usize = 3;
@@ -17,7 +19,7 @@ const CONTEXT_LINES: usize = 3;
 pub(super) async fn of_operation(
     store: &WorkspaceStore,
     operation: &Operation,
-) -> Result<String, Refusal> {
+) -> Result<String, WorkspaceRefusal> {
     match &operation.proposal {
         Proposal::CreateNote(new) => Ok(of_new(new)),
         Proposal::UpdateNote(write) => of_write(store, write).await,
@@ -35,6 +37,7 @@ pub(super) async fn of_operation(
     }
 }
 
+/// A new note differs from nothing.
 fn of_new(new: &NewNote) -> String {
     let title = new.title.as_deref().unwrap_or("(the date and time)");
     let mut text = format!("+++ {}\n{}", written_out(title), lines("", &new.markdown));
@@ -48,7 +51,9 @@ fn of_new(new: &NewNote) -> String {
     text
 }
 
-async fn of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<String, Refusal> {
+/// Against the version that the agent saw, not against the newest: that is what would be written. Empty where there is
+/// no such version.
+async fn of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<String, WorkspaceRefusal> {
     let base = store.note_at(write.note_id, write.base_version).await?;
     let Some(base) = base else {
         return Ok(String::new());
@@ -79,18 +84,22 @@ async fn of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<String, R
     Ok(text)
 }
 
+/// One line for what is no text of the note.
 fn field(name: &str, value: &str) -> String {
     format!("{name}: {value}\n")
 }
 
+/// With commas between.
 fn listed(words: &[String]) -> String {
     written_out(&words.join(", "))
 }
 
+/// As JSON.
 fn written_value(value: &Value) -> String {
     written_out(&value.to_string())
 }
 
+/// Each key on its own line.
 fn metadata_lines(metadata: &Metadata) -> String {
     let lines = metadata.iter();
     lines

@@ -8,16 +8,18 @@ use std::time::Duration;
 
 use bonded_workspace_rules::Code;
 
-use serde_json::json;
 use tokio::time::Instant;
 
-use super::refusal::Refusal;
+use super::dto::RateDetails;
+use super::refusal::WorkspaceRefusal;
 
 /// Wrong passwords of one account from one place that cost nothing: people mistype.
 const FREE: u32 = 5;
 /// The same for all accounts from one place: several people may be there.
 const FREE_FROM_PLACE: u32 = 50;
+/// After the free ones; each further one is twice as long.
 const PAUSE_FIRST: Duration = Duration::from_secs(1);
+/// No pause is longer.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// After so long without a guess everything is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(15 * 60);
@@ -27,12 +29,16 @@ const REMEMBERED_MAX: usize = 16_384;
 /// Where a guess comes from, and whose password it is for; `None` counts all of them.
 type Guesser = (IpAddr, Option<[u8; 32]>);
 
+/// Kept in memory only: a restart forgets it.
 #[derive(Debug, Default)]
 pub(super) struct Guesses(Mutex<HashMap<Guesser, Wrong>>);
 
+/// What is known of one guesser.
 #[derive(Clone, Copy, Debug)]
 struct Wrong {
+    /// Wrong ones, and those that are not known to be right yet.
     count: u32,
+    /// When the last one came.
     last: Instant,
     /// Nothing is looked at before.
     next: Instant,
@@ -41,14 +47,20 @@ struct Wrong {
 /// An attempt that is counted as wrong until it is said to be right: many at once are as many.
 #[derive(Debug)]
 #[must_use]
-pub(super) struct Attempt {
+pub(super) struct LoginAttempt {
+    /// Where it came from.
     from: IpAddr,
+    /// The hash of the name, so that no names are kept.
     account: [u8; 32],
 }
 
 impl Guesses {
     /// Counts an attempt, or refuses to look at it and says when the next may come.
-    pub(super) fn begin(&self, from: IpAddr, account: [u8; 32]) -> Result<Attempt, Refusal> {
+    pub(super) fn begin(
+        &self,
+        from: IpAddr,
+        account: [u8; 32],
+    ) -> Result<LoginAttempt, WorkspaceRefusal> {
         let now = Instant::now();
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.retain(|_, wrong| now - wrong.last < FORGET_AFTER);
@@ -76,11 +88,11 @@ impl Guesses {
             wrong.last = now;
             wrong.next = now + pause(wrong.count, free);
         }
-        Ok(Attempt { from, account })
+        Ok(LoginAttempt { from, account })
     }
 
     /// It was no guess.
-    pub(super) fn right(&self, attempt: &Attempt) {
+    pub(super) fn right(&self, attempt: &LoginAttempt) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.remove(&(attempt.from, Some(attempt.account)));
         if let Some(wrong) = seen.get_mut(&(attempt.from, None)) {
@@ -90,6 +102,7 @@ impl Guesses {
     }
 }
 
+/// Doubles with each guess, up to a bound.
 fn pause(count: u32, free: u32) -> Duration {
     match count.checked_sub(free + 1) {
         None => Duration::ZERO,
@@ -99,19 +112,20 @@ fn pause(count: u32, free: u32) -> Duration {
     }
 }
 
-fn too_often(rest: Duration) -> Refusal {
+/// Says when the next may come, in whole seconds rounded up.
+fn too_often(rest: Duration) -> WorkspaceRefusal {
     let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
     let message = format!(
         "too many wrong passwords came from this address; send it again after {seconds} s, or from elsewhere"
     );
-    let details = json!({
-        "limit": FREE,
-        "window_seconds": FORGET_AFTER.as_secs(),
-        "retry_after_seconds": seconds,
-    });
-    Refusal {
+    let details = RateDetails {
+        limit: FREE,
+        window_seconds: FORGET_AFTER.as_secs(),
+        retry_after_seconds: seconds,
+    };
+    WorkspaceRefusal {
         retry_after_seconds: Some(seconds),
-        ..Refusal::new(Code::RateLimited, message).details(details)
+        ..WorkspaceRefusal::new(Code::RateLimited, message).details(details)
     }
 }
 

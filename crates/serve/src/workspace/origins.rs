@@ -1,9 +1,13 @@
 //! The origins whose pages may ask, besides our own.
+//!
+//! An origin is compared as browsers write it, whole. There are no patterns: one that is too wide would let strangers
+//! act with the session of whoever looks at their page.
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue};
 
 /// Why an origin cannot be on the list.
+/// A sentence that says what to write instead.
 #[derive(Debug, thiserror::Error)]
 #[error("server.cors_allowed_origins: {0}")]
 pub struct BadOrigin(String);
@@ -13,6 +17,7 @@ pub struct BadOrigin(String);
 pub struct Origins(Vec<HeaderValue>);
 
 impl Origins {
+    /// Each must be an origin; one that is not stops the start.
     pub fn read(texts: &[String]) -> Result<Self, BadOrigin> {
         let origins: Result<_, _> = texts.iter().map(|text| origin(text)).collect();
         origins.map(Self)
@@ -25,8 +30,8 @@ impl Origins {
 
     /// Whether the page that asks is ours or on the list. Programs say nothing about pages.
     pub(super) fn admit(&self, headers: &HeaderMap) -> bool {
-        let mut said = headers.get_all(ORIGIN).iter();
-        said.all(|origin| is_own(origin, headers) || self.0.contains(origin))
+        let mut origins = headers.get_all(ORIGIN).iter();
+        origins.all(|origin| is_own(origin, headers) || self.0.contains(origin))
     }
 
     /// The origin that is told that it may read the answer.
@@ -46,20 +51,20 @@ fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
 }
 
 /// An origin as browsers write it: in small letters, without the port that is usual.
-fn origin(said: &str) -> Result<HeaderValue, BadOrigin> {
+fn origin(field: &str) -> Result<HeaderValue, BadOrigin> {
     let bad = || {
         refused(&format!(
-            "{said:?} is no origin; write http:// or https://, a name, and a port if it is not the usual one, \
+            "{field:?} is no origin; write http:// or https://, a name, and a port if it is not the usual one, \
              such as https://notes.example, and nothing behind it"
         ))
     };
-    if said.contains('*') {
+    if field.contains('*') {
         return Err(refused(&format!(
-            "{said:?} would let every page of the web act with the session of whoever looks at it; \
+            "{field:?} would let every page of the web act with the session of whoever looks at it; \
              name each origin, such as https://notes.example"
         )));
     }
-    let text = said.trim().to_ascii_lowercase();
+    let text = field.trim().to_ascii_lowercase();
     let (scheme, authority) = text.split_once("://").ok_or_else(bad)?;
     let usual_port = match scheme {
         "http" => ":80",
@@ -84,6 +89,7 @@ fn origin(said: &str) -> Result<HeaderValue, BadOrigin> {
     HeaderValue::from_str(&format!("{scheme}://{authority}")).map_err(|_| bad())
 }
 
+/// With the name of the field in front.
 fn refused(why: &str) -> BadOrigin {
     BadOrigin(why.to_owned())
 }
@@ -123,10 +129,10 @@ mod tests {
             ("null", None),
             ("", None),
         ];
-        for (said, expected) in rows {
-            let read = Origins::read(&[said.to_owned()]).ok();
+        for (field, expected) in rows {
+            let read = Origins::read(&[field.to_owned()]).ok();
             let read = read.and_then(|it| it.0.first()?.to_str().ok().map(str::to_owned));
-            assert_eq!(read.as_deref(), expected, "{said:?}");
+            assert_eq!(read.as_deref(), expected, "{field:?}");
         }
     }
 

@@ -12,11 +12,15 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use ring::pbkdf2::{self, PBKDF2_HMAC_SHA256};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::refusal::Refusal;
+use super::refusal::WorkspaceRefusal;
 
+/// As OWASP advises.
 const MEMORY_KIB: u32 = 19 * 1024;
+/// As OWASP advises.
 const PASSES: u32 = 2;
+/// One lane, as OWASP advises.
 const LANES: u32 = 1;
+/// As RFC 9106 advises.
 const SALT_BYTES: usize = 16;
 /// How hashes of before begin.
 const OLD_SCHEME: &str = "pbkdf2-sha256";
@@ -26,58 +30,64 @@ const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$\
 
 /// What a password came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Checked {
+pub(super) enum PasswordCheck {
+    /// It is another, or there is no such user.
     Wrong,
+    /// It is the one that was hashed.
     Right,
     /// It is right, and its hash is one of before.
     Outdated,
 }
 
 /// Random bytes, as hexadecimal digits.
-pub fn random_token() -> Result<String, Refusal> {
+pub fn random_token() -> Result<String, WorkspaceRefusal> {
     let mut bytes = [0; 32];
     fill(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn fill(bytes: &mut [u8]) -> Result<(), Refusal> {
+/// From the system; without it nothing can be made that is hard to guess.
+fn fill(bytes: &mut [u8]) -> Result<(), WorkspaceRefusal> {
     let filled = SystemRandom::new().fill(bytes);
-    filled.map_err(|_| Refusal::internal("the system gives no random numbers"))
+    filled.map_err(|_| WorkspaceRefusal::internal("the system gives no random numbers"))
 }
 
-fn hasher() -> Result<Argon2<'static>, Refusal> {
+/// With the parameters above.
+fn hasher() -> Result<Argon2<'static>, WorkspaceRefusal> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, None)
-        .map_err(|_| Refusal::internal("passwords cannot be hashed"))?;
+        .map_err(|_| WorkspaceRefusal::internal("passwords cannot be hashed"))?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
 /// The hash of a new password. It takes long: not on a thread that others wait for.
-pub fn hash(password: &str) -> Result<String, Refusal> {
+pub fn hash(password: &str) -> Result<String, WorkspaceRefusal> {
     let mut salt = [0; SALT_BYTES];
     fill(&mut salt)?;
-    let failed = |_| Refusal::internal("the password could not be hashed");
+    let failed = |_| WorkspaceRefusal::internal("the password could not be hashed");
     let salt = SaltString::encode_b64(&salt).map_err(failed)?;
     let hashed = hasher()?.hash_password(password.as_bytes(), &salt);
     Ok(hashed.map_err(failed)?.to_string())
 }
 
 /// Whether the password is the one that was hashed; `None` stands for a user that there is not.
-pub(super) fn check(password: &str, hashed: Option<&str>) -> Checked {
+pub(super) fn check(password: &str, hashed: Option<&str>) -> PasswordCheck {
     let is_known = hashed.is_some();
     let hashed = hashed.unwrap_or(NOBODY);
     let checked = match hashed.split('$').next() {
-        Some(OLD_SCHEME) => old_fits(password, hashed).map(|()| Checked::Outdated),
-        _ => fits(password, hashed).map(|()| Checked::Right),
+        Some(OLD_SCHEME) => old_fits(password, hashed).map(|()| PasswordCheck::Outdated),
+        _ => fits(password, hashed).map(|()| PasswordCheck::Right),
     };
-    checked.filter(|_| is_known).unwrap_or(Checked::Wrong)
+    checked.filter(|_| is_known).unwrap_or(PasswordCheck::Wrong)
 }
 
+/// The parameters are those that the hash itself names.
 fn fits(password: &str, hashed: &str) -> Option<()> {
     let hashed = PasswordHash::new(hashed).ok()?;
     let hasher = hasher().ok()?;
     hasher.verify_password(password.as_bytes(), &hashed).ok()
 }
 
+/// None also where the hash cannot be read.
 fn old_fits(password: &str, hashed: &str) -> Option<()> {
     let mut parts = hashed.split('$').skip(1);
     let rounds: NonZeroU32 = parts.next()?.parse().ok()?;
@@ -104,10 +114,10 @@ mod tests {
             first.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
             "{first}"
         );
-        assert_eq!(check("correct horse", Some(&first)), Checked::Right);
-        assert_eq!(check("correct horse ", Some(&first)), Checked::Wrong);
-        assert_eq!(check("correct horse", None), Checked::Wrong);
-        assert_eq!(check("", Some("")), Checked::Wrong);
+        assert_eq!(check("correct horse", Some(&first)), PasswordCheck::Right);
+        assert_eq!(check("correct horse ", Some(&first)), PasswordCheck::Wrong);
+        assert_eq!(check("correct horse", None), PasswordCheck::Wrong);
+        assert_eq!(check("", Some("")), PasswordCheck::Wrong);
         assert_ne!(hash("correct horse").expect("there is randomness"), first);
         assert!(fits("", NOBODY).is_none(), "nobody has no password");
     }
@@ -119,7 +129,7 @@ mod tests {
         pbkdf2::derive(PBKDF2_HMAC_SHA256, rounds, b"salt", b"old horse", &mut hash);
         let (salt, hash) = (BASE64.encode(b"salt"), BASE64.encode(hash));
         let kept = format!("pbkdf2-sha256$1000${salt}${hash}");
-        assert_eq!(check("old horse", Some(&kept)), Checked::Outdated);
-        assert_eq!(check("other horse", Some(&kept)), Checked::Wrong);
+        assert_eq!(check("old horse", Some(&kept)), PasswordCheck::Outdated);
+        assert_eq!(check("other horse", Some(&kept)), PasswordCheck::Wrong);
     }
 }

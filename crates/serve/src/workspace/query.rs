@@ -3,19 +3,23 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::refusal::Refusal;
+use super::refusal::WorkspaceRefusal;
 
+/// Decoded; an empty value is one that was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query(BTreeMap<String, String>);
 
 impl Query {
-    pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
+    /// A name that comes twice is refused: whoever reads the first and whoever reads the last would differ.
+    pub(super) fn parse(text: &str) -> Result<Self, WorkspaceRefusal> {
         let mut values = BTreeMap::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (decoded(name)?, decoded(value)?);
             if values.contains_key(&name) {
-                return Err(Refusal::bad(format!("the query says {name:?} twice")));
+                return Err(WorkspaceRefusal::bad(format!(
+                    "the query says {name:?} twice"
+                )));
             }
             values.insert(name, value);
         }
@@ -23,7 +27,7 @@ impl Query {
     }
 
     /// Refuses names that mean nothing here: one that is misspelt would else do nothing, silently.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), Refusal> {
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), WorkspaceRefusal> {
         let unknown = self.0.keys().find(|name| !known.contains(&name.as_str()));
         let Some(unknown) = unknown else {
             return Ok(());
@@ -34,9 +38,10 @@ impl Query {
             known => known.join(", "),
         };
         let message = format!("the query says {shown:?}, which is not known here; known: {known}");
-        Err(Refusal::bad(message))
+        Err(WorkspaceRefusal::bad(message))
     }
 
+    /// None where it was not given.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
@@ -46,13 +51,13 @@ impl Query {
         &self,
         name: &str,
         expected: &str,
-    ) -> Result<Option<T>, Refusal> {
+    ) -> Result<Option<T>, WorkspaceRefusal> {
         let Some(text) = self.text(name) else {
             return Ok(None);
         };
         text.parse().map(Some).map_err(|_| {
             let shown: String = text.chars().take(64).collect();
-            Refusal::bad(format!("{name}={shown:?} in the query: {expected}"))
+            WorkspaceRefusal::bad(format!("{name}={shown:?} in the query: {expected}"))
         })
     }
 
@@ -60,25 +65,27 @@ impl Query {
     pub(super) fn number(
         &self,
         name: &str,
-        usual: u64,
+        default: u64,
         bounds: std::ops::RangeInclusive<u64>,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, WorkspaceRefusal> {
         let expected = format!("a whole number from {} to {}", bounds.start(), bounds.end());
         match self.read(name, &expected)? {
-            None => Ok(usual),
+            None => Ok(default),
             Some(number) if bounds.contains(&number) => Ok(number),
-            Some(number) => Err(Refusal::bad(format!(
+            Some(number) => Err(WorkspaceRefusal::bad(format!(
                 "{name}={number} in the query: {expected}"
             ))),
         }
     }
 
-    pub(super) fn flag(&self, name: &str) -> Result<bool, Refusal> {
+    /// False where it was not given.
+    pub(super) fn flag(&self, name: &str) -> Result<bool, WorkspaceRefusal> {
         Ok(self.read(name, "true or false")?.unwrap_or(false))
     }
 }
 
-fn decoded(text: &str) -> Result<String, Refusal> {
+/// As forms are written: a plus is a blank.
+fn decoded(text: &str) -> Result<String, WorkspaceRefusal> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -87,7 +94,9 @@ fn decoded(text: &str) -> Result<String, Refusal> {
             b'+' => bytes.push(b' '),
             b'%' => {
                 let (value, after) = hex_pair(rest).ok_or_else(|| {
-                    Refusal::bad("the query holds a % without two hexadecimal digits after it")
+                    WorkspaceRefusal::bad(
+                        "the query holds a % without two hexadecimal digits after it",
+                    )
                 })?;
                 bytes.push(value);
                 rest = after;
@@ -95,9 +104,10 @@ fn decoded(text: &str) -> Result<String, Refusal> {
             byte => bytes.push(*byte),
         }
     }
-    String::from_utf8(bytes).map_err(|_| Refusal::bad("the query is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| WorkspaceRefusal::bad("the query is not UTF-8"))
 }
 
+/// The byte, and what follows.
 fn hex_pair(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let (pair, rest) = bytes.split_at_checked(2)?;
     let digit = |byte: u8| char::from(byte).to_digit(16);

@@ -1,4 +1,7 @@
 //! How often somebody may ask.
+//!
+//! It keeps the time of each request within the window, which is exact and bounded by the limit. It is memory of one
+//! process.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -7,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::refusal::Refusal;
+use super::refusal::WorkspaceRefusal;
 
 /// How many are remembered at once. Whoever comes when all are in use is not counted until some have gone silent: a
 /// flood of new names must not cost memory without bound.
@@ -16,12 +19,16 @@ const CALLERS_MAX: usize = 16_384;
 /// At most so many requests of one caller within any window of this length.
 #[derive(Debug)]
 pub(super) struct Rate<K> {
+    /// In one window.
     limit: u32,
+    /// Its length.
     window: Duration,
+    /// The oldest first, for each caller.
     seen: Mutex<HashMap<K, VecDeque<Instant>>>,
 }
 
 impl<K: Eq + Hash> Rate<K> {
+    /// Nobody was seen yet.
     pub(super) fn new(limit: u32, window: Duration) -> Self {
         Self {
             limit,
@@ -31,7 +38,7 @@ impl<K: Eq + Hash> Rate<K> {
     }
 
     /// Counts a request, or refuses it and says when the next may come.
-    pub(super) fn take(&self, caller: K) -> Result<(), Refusal> {
+    pub(super) fn take(&self, caller: K) -> Result<(), WorkspaceRefusal> {
         let now = Instant::now();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= CALLERS_MAX && !seen.contains_key(&caller) {
@@ -51,7 +58,7 @@ impl<K: Eq + Hash> Rate<K> {
         let waited = times.front().map_or(Duration::ZERO, |at| now - *at);
         let rest = self.window.saturating_sub(waited);
         let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
-        Err(Refusal::rate_limited(
+        Err(WorkspaceRefusal::rate_limited(
             self.limit,
             self.window.as_secs().max(1),
             seconds.max(1),

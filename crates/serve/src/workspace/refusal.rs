@@ -1,29 +1,36 @@
 //! Why a request is not answered, in the one shape that every error has.
+//!
+//! Refusals of the rules, of the store and of the server itself all become this, with a code that never changes. What
+//! the store says of its files goes to the log and never to a client.
 
 use bonded_host::with_causes;
 use bonded_workspace::store::WorkspaceError;
-use bonded_workspace::times;
 use bonded_workspace_rules::{Code, Refused};
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::request_id;
+use super::dto::{BytesDetails, CurrentNote, ErrorAnswer, RateDetails};
+use super::{answer, request_id};
 
 /// An error as a client meets it, over HTTP and over a socket.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refusal {
+pub struct WorkspaceRefusal {
+    /// The stable name, which has the status too.
     pub code: Code,
+    /// A sentence that says what to do.
     pub message: String,
     /// What a program can act upon; null where there is nothing more to say.
     pub details: Value,
+    /// Set where the same request may be answered later.
     pub retry_after_seconds: Option<u64>,
 }
 
-impl Refusal {
+impl WorkspaceRefusal {
+    /// Without details.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -33,7 +40,9 @@ impl Refusal {
         }
     }
 
-    pub fn details(self, details: Value) -> Self {
+    /// Replaces what was there.
+    pub(super) fn details(self, details: impl Serialize) -> Self {
+        let details = serde_json::to_value(details).expect("all keys of details are strings");
         Self { details, ..self }
     }
 
@@ -42,25 +51,29 @@ impl Refusal {
         Self::new(Code::BadRequest, message)
     }
 
+    /// Nothing was shown by which one could tell who asks.
     pub(super) fn auth_required() -> Self {
         let message = "who asks? send the header Authorization: Bearer TOKEN, or log in first";
         Self::new(Code::AuthRequired, message)
     }
 
+    /// The message says where to find what there is.
     pub(super) fn unknown_path(path: &str) -> Self {
         let message =
             format!("there is nothing at {path}; GET /api/openapi.json lists what there is");
         Self::new(Code::NotFound, message)
     }
 
+    /// The path is there.
     pub(super) fn unknown_method(method: &str, path: &str) -> Self {
         let message = format!("{path} does not take {method}; the header Allow says what it takes");
         Self::new(Code::MethodNotAllowed, message)
     }
 
+    /// The bound is told.
     pub(super) fn too_large(bytes_max: usize) -> Self {
         let message = format!("the body is larger than {bytes_max} bytes; send less at a time");
-        Self::new(Code::PayloadTooLarge, message).details(json!({ "bytes_max": bytes_max }))
+        Self::new(Code::PayloadTooLarge, message).details(BytesDetails { bytes_max })
     }
 
     /// The store or the server itself has failed.
@@ -76,42 +89,39 @@ impl Refusal {
         }
     }
 
+    /// Says how much is allowed and when the next may come.
     pub(super) fn rate_limited(limit: u32, window_seconds: u64, retry_after_seconds: u64) -> Self {
         let message = format!(
             "more than {limit} requests within {window_seconds} s; send it again after {retry_after_seconds} s"
         );
-        let details = json!({
-            "limit": limit,
-            "window_seconds": window_seconds,
-            "retry_after_seconds": retry_after_seconds,
-        });
+        let details = RateDetails {
+            limit,
+            window_seconds,
+            retry_after_seconds,
+        };
         Self {
             retry_after_seconds: Some(retry_after_seconds),
             ..Self::new(Code::RateLimited, message).details(details)
         }
     }
 
+    /// Codes of the socket have none of their own; over HTTP they are bad requests.
     pub(super) fn status(&self) -> StatusCode {
         let status = self.code.status();
         let status = status.and_then(|status| StatusCode::from_u16(status).ok());
         status.unwrap_or(StatusCode::BAD_REQUEST)
     }
 
-    /// The envelope.
-    pub(super) fn body(&self, request_id: &str) -> Value {
-        json!({
-            "code": self.code.as_str(),
-            "message": self.message,
-            "details": self.details,
-            "request_id": request_id,
-        })
-    }
-
+    /// In the envelope that every error has.
     pub(super) fn response(&self, request_id: &str) -> Response {
-        let mut response = Response::new(Body::from(self.body(request_id).to_string()));
-        *response.status_mut() = self.status();
+        let envelope = ErrorAnswer {
+            code: self.code.as_str(),
+            message: &self.message,
+            details: &self.details,
+            request_id,
+        };
+        let mut response = answer::json(self.status(), &envelope);
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after_seconds {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -123,7 +133,7 @@ impl Refusal {
 }
 
 /// The answer to a request that is refused before it is taken apart.
-pub(super) fn refused(headers: &HeaderMap, refusal: &Refusal) -> Response {
+pub(super) fn refused(headers: &HeaderMap, refusal: &WorkspaceRefusal) -> Response {
     let name = request_id::of(headers);
     named(refusal.response(&name), &name)
 }
@@ -135,7 +145,7 @@ pub(super) fn named(mut response: Response, name: &str) -> Response {
     response
 }
 
-impl From<WorkspaceError> for Refusal {
+impl From<WorkspaceError> for WorkspaceRefusal {
     fn from(error: WorkspaceError) -> Self {
         match error {
             WorkspaceError::Refused(refused) => refused.into(),
@@ -148,14 +158,18 @@ impl From<WorkspaceError> for Refusal {
     }
 }
 
-impl From<Refused> for Refusal {
+impl From<Refused> for WorkspaceRefusal {
     fn from(refused: Refused) -> Self {
-        let mut details = refused.details();
-        if let Refused::VersionConflict { current, .. } = &refused {
-            details["current_title"] = json!(current.title);
-            details["current_markdown"] = json!(&*current.markdown);
-            details["updated_at"] = json!(times::rfc3339(current.updated_at));
-        }
-        Self::new(refused.code(), with_causes(&refused)).details(details)
+        let refusal = Self::new(refused.code(), with_causes(&refused));
+        let details = refused.details();
+        let Refused::VersionConflict { current, .. } = &refused else {
+            return refusal.details(details);
+        };
+        refusal.details(CurrentNote {
+            conflict: details,
+            current_title: &current.title,
+            current_markdown: &current.markdown,
+            updated_at: current.updated_at.into(),
+        })
     }
 }

@@ -2,24 +2,26 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
+/// The same header in both directions.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// In bytes, which are characters here.
 const CHARS_MAX: usize = 128;
 
 /// What the client said, or a new one.
 pub(super) fn of(headers: &HeaderMap) -> String {
-    let said = headers
+    let header = headers
         .get(REQUEST_ID)
         .and_then(|value| value.to_str().ok());
-    match said {
-        Some(said) if is_usable(said) => said.to_owned(),
+    match header {
+        Some(header) if is_usable(header) => header.to_owned(),
         _ => uuid::Uuid::new_v4().to_string(),
     }
 }
 
 /// Bounded, and nothing in it that could pass for another line of a log.
-fn is_usable(said: &str) -> bool {
-    (1..=CHARS_MAX).contains(&said.len()) && said.bytes().all(|byte| byte.is_ascii_graphic())
+fn is_usable(header: &str) -> bool {
+    (1..=CHARS_MAX).contains(&header.len()) && header.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// The name as a header of the answer.
@@ -42,10 +44,10 @@ mod tests {
             ("a b", false),
             ("a\tb", false),
         ];
-        for (said, is_kept) in rows {
-            let value = HeaderValue::from_str(said).expect("the row is a header");
+        for (header, is_kept) in rows {
+            let value = HeaderValue::from_str(header).expect("the row is a header");
             let of = of(&HeaderMap::from_iter([(REQUEST_ID, value)]));
-            assert_eq!(of == said, is_kept, "{said:?}");
+            assert_eq!(of == header, is_kept, "{header:?}");
             assert!(is_usable(&of), "{of:?}");
         }
     }

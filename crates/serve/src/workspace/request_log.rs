@@ -11,13 +11,18 @@ pub const TARGET: &str = "bonded::request";
 /// A request that is being answered.
 #[derive(Debug)]
 pub(super) struct RequestLog {
+    /// For how long it took.
     began: Instant,
+    /// What was asked.
     method: Method,
+    /// Without the query.
     path: String,
+    /// As the client hears it too.
     request_id: String,
 }
 
 impl RequestLog {
+    /// Taken before the request is taken apart.
     pub(super) fn of(request: &Request, request_id: &str) -> Self {
         Self {
             began: Instant::now(),

@@ -1,4 +1,7 @@
 //! One method of one path, and who may come in by it.
+//!
+//! A route is a row of the table: data, so that the server, the checks of requests and the document are all made from
+//! the same.
 
 use std::fmt;
 
@@ -7,6 +10,7 @@ use axum::http::Method;
 /// Who may come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Door {
+    /// Everybody.
     Open,
     /// Whoever shows a token or a session.
     Known,
@@ -14,14 +18,30 @@ pub(super) enum Door {
 
 /// One method of one path.
 pub(super) struct Route {
+    /// One of those that axum knows.
     pub(super) method: Method,
+    /// With names in braces, as axum has them.
     pub(super) path: &'static str,
+    /// By default those who are known.
     pub(super) door: Door,
     /// Whether a repetition must be told from a second request.
     pub(super) is_keyed: bool,
+    /// By the method.
     pub(super) takes_body: bool,
     /// What its query may say.
     pub(super) query: &'static [&'static str],
+    #[cfg(test)]
+    pub(super) description: Description,
+}
+
+/// What the document says of a route beside what the table says, and the type of its handler.
+#[cfg(test)]
+#[derive(Clone, Copy)]
+pub(super) struct Description {
+    pub(super) operation_id: &'static str,
+    pub(super) summary: &'static str,
+    /// Statuses of refusals that follow from nothing else in the table.
+    pub(super) refusals: &'static [u16],
 }
 
 impl Route {
@@ -30,6 +50,7 @@ impl Route {
         self.method != Method::GET
     }
 
+    /// For health, the document, and those who are about to log in.
     pub(super) fn open(self) -> Self {
         Self {
             door: Door::Open,
@@ -37,6 +58,7 @@ impl Route {
         }
     }
 
+    /// For writes that a client may have to repeat.
     pub(super) fn keyed(self) -> Self {
         Self {
             is_keyed: true,
@@ -44,6 +66,7 @@ impl Route {
         }
     }
 
+    /// Any other name is refused.
     pub(super) fn query(self, query: &'static [&'static str]) -> Self {
         Self { query, ..self }
     }

@@ -1,4 +1,6 @@
-//! What is where: one table, from which the server is made and to which the OpenAPI document is held.
+//! What is where: one table, from which the server and the OpenAPI document are made.
+//!
+//! Whoever adds a route adds a row here and a handler; the tests below hold the document to it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,65 +10,99 @@ use axum::http::{HeaderMap, Method, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{MethodFilter, any, on};
-use futures_util::future::BoxFuture;
 
-use super::answer::Answer;
+#[cfg(test)]
+use super::answer::Answers as _;
 use super::api::{
     auth, health, members, note_writes, notes, proofs, rules, runs, search, users, workspaces,
 };
-use super::ask::Ask;
-use super::refusal::{Refusal, named, refused};
+use super::ask::WorkspaceAsk;
+use super::handler::{BoxHandler, Handler};
+#[cfg(test)]
+use super::openapi::{Components, RequestRow, ResponseRow};
+use super::refusal::{WorkspaceRefusal, named, refused};
 use super::request_log::RequestLog;
+#[cfg(test)]
+use super::route::Description;
 use super::route::{Door, Route};
 use super::site::Site;
 use super::{cors, request_id, socket};
 
-type Handler = fn(Ask) -> BoxFuture<'static, Result<Answer, Refusal>>;
-
 /// A route, and who answers what comes by it.
-pub(super) struct Served {
-    route: Route,
-    handler: Handler,
+pub(super) struct RoutedHandler {
+    /// The row.
+    pub(super) route: Route,
+    /// With its types hidden.
+    handler: BoxHandler,
+    #[cfg(test)]
+    pub(super) request: fn(&mut Components) -> Option<RequestRow>,
+    #[cfg(test)]
+    pub(super) answers: fn(&mut Components) -> Vec<ResponseRow>,
 }
 
-impl Served {
+impl RoutedHandler {
+    /// Only those who are known come in, unless said otherwise.
+    fn new<Sent, H: Handler<Sent>>(route: Route, handler: H) -> Self {
+        Self {
+            route,
+            handler: handler.boxed(),
+            #[cfg(test)]
+            request: H::request,
+            #[cfg(test)]
+            answers: H::Answer::describe,
+        }
+    }
+
+    /// Open to everybody.
     fn open(self) -> Self {
         let route = self.route.open();
         Self { route, ..self }
     }
 
+    /// Needs an idempotency key.
     fn keyed(self) -> Self {
         let route = self.route.keyed();
         Self { route, ..self }
     }
 
+    /// May have these in its query.
     fn query(self, query: &'static [&'static str]) -> Self {
         let route = self.route.query(query);
         Self { route, ..self }
     }
 }
 
+/// Method, path and handler; for the document the name of the operation, a summary, and statuses of refusals that follow
+/// from nothing else here.
 macro_rules! route {
-    ($method:ident $path:literal $handler:path) => {
-        Served {
-            route: Route {
+    ($method:ident $path:literal $handler:path, $id:literal: $summary:literal $(, $refusal:literal)*) => {
+        RoutedHandler::new(
+            Route {
                 method: Method::$method,
                 path: $path,
                 door: Door::Known,
                 is_keyed: false,
                 takes_body: matches!(Method::$method, Method::POST | Method::PATCH | Method::PUT),
                 query: &[],
+                #[cfg(test)]
+                description: Description {
+                    operation_id: $id,
+                    summary: $summary,
+                    refusals: &[$($refusal),*],
+                },
             },
-            handler: |ask| Box::pin($handler(ask)),
-        }
+            $handler,
+        )
     };
 }
 
+/// Of lists.
 const PAGE: &[&str] = &["limit", "offset"];
+/// Of writes whose body has no place for it.
 const BASE: &[&str] = &["base_version"];
 
 /// Everything there is, but for the socket.
-pub(super) static ROUTES: LazyLock<Vec<Served>> = LazyLock::new(|| {
+pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
     let notes_query = &[
         "workspace_id",
         "note_kind",
@@ -85,73 +121,110 @@ pub(super) static ROUTES: LazyLock<Vec<Served>> = LazyLock::new(|| {
         "sort",
     ];
     vec![
-        route!(GET "/healthz" health::alive).open(),
-        route!(GET "/readyz" health::ready).open(),
-        route!(GET "/api/healthz" health::alive).open(),
-        route!(GET "/api/readyz" health::ready).open(),
-        route!(GET "/api/openapi.json" health::openapi).open(),
-        route!(POST "/api/setup/register" auth::register),
-        route!(POST "/api/auth/login" auth::login).open(),
-        route!(POST "/api/auth/logout" auth::logout),
-        route!(GET "/api/auth/session" auth::session),
-        route!(POST "/api/auth/invitation" users::accept).open(),
-        route!(POST "/api/owner" users::transfer),
-        route!(GET "/api/users" users::list),
-        route!(POST "/api/users" users::add),
-        route!(PATCH "/api/users/{user_id}" users::update),
-        route!(DELETE "/api/users/{user_id}" users::delete),
-        route!(POST "/api/users/{user_id}/invitation" users::invite),
-        route!(PUT "/api/users/{user_id}/password" proofs::set_password),
-        route!(GET "/api/users/{user_id}/tokens" proofs::tokens),
-        route!(POST "/api/users/{user_id}/tokens" proofs::add_token),
-        route!(DELETE "/api/users/{user_id}/tokens/{token_id}" proofs::revoke_token),
-        route!(GET "/api/users/{user_id}/sessions" proofs::sessions),
-        route!(DELETE "/api/users/{user_id}/sessions" proofs::end_sessions),
-        route!(DELETE "/api/users/{user_id}/sessions/{session_id}" proofs::end_session),
-        route!(GET "/api/workspaces" workspaces::list),
-        route!(POST "/api/workspaces" workspaces::create).keyed(),
-        route!(PATCH "/api/workspaces/{workspace_id}" workspaces::update).keyed(),
-        route!(GET "/api/workspaces/{workspace_id}/members" members::list),
-        route!(POST "/api/workspaces/{workspace_id}/members" members::set),
-        route!(DELETE "/api/workspaces/{workspace_id}/members/{user_id}" members::remove),
-        route!(GET "/api/notes" notes::list).query(notes_query),
-        route!(POST "/api/notes" note_writes::create).keyed(),
-        route!(GET "/api/notes/{note_id}" notes::show),
-        route!(PATCH "/api/notes/{note_id}" note_writes::update).keyed(),
-        route!(DELETE "/api/notes/{note_id}" note_writes::delete)
+        route!(GET "/healthz" health::alive, "alive": "Whether the server lives").open(),
+        route!(GET "/readyz" health::ready, "ready": "Whether the server can work").open(),
+        route!(GET "/api/healthz" health::alive, "apiAlive": "Whether the server lives").open(),
+        route!(GET "/api/readyz" health::ready, "apiReady": "Whether the server can work").open(),
+        route!(GET "/api/openapi.json" health::openapi, "openapi": "This document").open(),
+        route!(POST "/api/setup/register" auth::register,
+            "register": "Give the owner a name and a password, once, with the owner's token", 409),
+        route!(POST "/api/auth/login" auth::login,
+            "login": "Begin a session: a cookie, and a token that pages must send to change something", 401).open(),
+        route!(POST "/api/auth/logout" auth::logout, "logout": "End the session"),
+        route!(GET "/api/auth/session" auth::session, "session": "Who asks"),
+        route!(POST "/api/auth/invitation" users::accept,
+            "acceptInvitation": "Use an invitation up: set the password of whoever was invited", 401).open(),
+        route!(POST "/api/owner" users::transfer,
+            "transferOwner": "Make somebody else the owner of the installation; only the owner may", 404, 409),
+        route!(GET "/api/users" users::list, "listUsers": "List users; only the owner may"),
+        route!(POST "/api/users" users::add, "addUser": "Make a user; only the owner may", 409),
+        route!(PATCH "/api/users/{user_id}" users::update,
+            "updateUser": "Keep a user out, or let them in again; only the owner may", 409),
+        route!(DELETE "/api/users/{user_id}" users::delete,
+            "deleteUser": "Delete a user; only the owner may", 409),
+        route!(POST "/api/users/{user_id}/invitation" users::invite,
+            "inviteUser": "Let a user set a password, once; only the owner may"),
+        route!(PUT "/api/users/{user_id}/password" proofs::set_password,
+            "setPassword": "Set one's own password, or as the owner another's; all sessions end"),
+        route!(GET "/api/users/{user_id}/tokens" proofs::tokens,
+            "listTokens": "List one's own tokens, or as the owner another's"),
+        route!(POST "/api/users/{user_id}/tokens" proofs::add_token,
+            "addToken": "Make a token; it is shown this once"),
+        route!(DELETE "/api/users/{user_id}/tokens/{token_id}" proofs::revoke_token,
+            "revokeToken": "Revoke a token"),
+        route!(GET "/api/users/{user_id}/sessions" proofs::sessions,
+            "listSessions": "List one's own sessions, or as the owner another's"),
+        route!(DELETE "/api/users/{user_id}/sessions" proofs::end_sessions,
+            "endSessions": "End all sessions of a user"),
+        route!(DELETE "/api/users/{user_id}/sessions/{session_id}" proofs::end_session,
+            "endSession": "End a session"),
+        route!(GET "/api/workspaces" workspaces::list, "listWorkspaces": "The workspaces of the caller"),
+        route!(POST "/api/workspaces" workspaces::create,
+            "createWorkspace": "Make a workspace; the caller owns it").keyed(),
+        route!(PATCH "/api/workspaces/{workspace_id}" workspaces::update,
+            "updateWorkspace": "Rename, archive or delete a workspace").keyed(),
+        route!(GET "/api/workspaces/{workspace_id}/members" members::list,
+            "listMembers": "Who is in a workspace, and as what"),
+        route!(POST "/api/workspaces/{workspace_id}/members" members::set,
+            "setMember": "Make somebody a member, or a member something else", 409),
+        route!(DELETE "/api/workspaces/{workspace_id}/members/{user_id}" members::remove,
+            "removeMember": "Take somebody out of a workspace"),
+        route!(GET "/api/notes" notes::list,
+            "listNotes": "Notes of a workspace, without their texts").query(notes_query),
+        route!(POST "/api/notes" note_writes::create, "createNote": "Write a note", 404).keyed(),
+        route!(GET "/api/notes/{note_id}" notes::show, "showNote": "A note; deleted ones too"),
+        route!(PATCH "/api/notes/{note_id}" note_writes::update, "updateNote": "Change a note", 409).keyed(),
+        route!(DELETE "/api/notes/{note_id}" note_writes::delete,
+            "deleteNote": "Delete a note; it can be had back", 409)
             .keyed()
             .query(BASE),
-        route!(PATCH "/api/notes/{note_id}/title" note_writes::retitle).keyed(),
-        route!(POST "/api/notes/{note_id}/undelete" note_writes::undelete).keyed(),
-        route!(GET "/api/notes/{note_id}/history" notes::history).query(PAGE),
-        route!(GET "/api/notes/{note_id}/history/{version}" notes::version),
-        route!(GET "/api/notes/{note_id}/backlinks" notes::backlinks),
-        route!(PUT "/api/notes/{note_id}/metadata/{key}" note_writes::set_metadata)
+        route!(PATCH "/api/notes/{note_id}/title" note_writes::retitle,
+            "retitleNote": "Change a note's title", 409).keyed(),
+        route!(POST "/api/notes/{note_id}/undelete" note_writes::undelete,
+            "undeleteNote": "Have a deleted note back", 409).keyed(),
+        route!(GET "/api/notes/{note_id}/history" notes::history,
+            "noteHistory": "What happened to a note, the last first").query(PAGE),
+        route!(GET "/api/notes/{note_id}/history/{version}" notes::version,
+            "noteVersion": "A note as it was"),
+        route!(GET "/api/notes/{note_id}/backlinks" notes::backlinks,
+            "noteBacklinks": "The notes that link to a note"),
+        route!(PUT "/api/notes/{note_id}/metadata/{key}" note_writes::set_metadata,
+            "setMetadata": "Set one of a note's metadata", 409)
             .keyed()
             .query(BASE),
-        route!(DELETE "/api/notes/{note_id}/metadata/{key}" note_writes::delete_metadata)
+        route!(DELETE "/api/notes/{note_id}/metadata/{key}" note_writes::delete_metadata,
+            "deleteMetadata": "Remove one of a note's metadata", 409)
             .keyed()
             .query(BASE),
-        route!(GET "/api/search" search::search).query(search_query),
-        route!(GET "/api/automation/rules" rules::list).query(&["workspace_id"]),
-        route!(POST "/api/automation/rules" rules::create).keyed(),
-        route!(GET "/api/automation/rules/{rule_id}" rules::show),
-        route!(PATCH "/api/automation/rules/{rule_id}" rules::update).keyed(),
-        route!(DELETE "/api/automation/rules/{rule_id}" rules::delete)
+        route!(GET "/api/search" search::search,
+            "search": "Find notes; at most ten searches a second", 422, 429).query(search_query),
+        route!(GET "/api/automation/rules" rules::list,
+            "listRules": "The rules of a workspace").query(&["workspace_id"]),
+        route!(POST "/api/automation/rules" rules::create, "createRule": "Write a rule", 404, 422).keyed(),
+        route!(GET "/api/automation/rules/{rule_id}" rules::show, "showRule": "A rule"),
+        route!(PATCH "/api/automation/rules/{rule_id}" rules::update,
+            "updateRule": "Change a rule; base_version names the version that the change was made for", 409, 422).keyed(),
+        route!(DELETE "/api/automation/rules/{rule_id}" rules::delete,
+            "deleteRule": "Remove a rule; its runs stay", 409)
             .keyed()
             .query(BASE),
-        route!(POST "/api/automation/rules/{rule_id}/launch" rules::launch).keyed(),
-        route!(GET "/api/automation/runs" runs::list).query(&[
+        route!(POST "/api/automation/rules/{rule_id}/launch" rules::launch,
+            "launchRule": "Queue a run of a rule; for an event that it has run for already, that run is the answer", 409, 422).keyed(),
+        route!(GET "/api/automation/runs" runs::list, "listRuns": "Runs of rules, the newest first").query(&[
             "workspace_id",
             "rule_id",
             "status",
             "limit",
             "offset",
         ]),
-        route!(GET "/api/automation/runs/{run_id}" runs::show),
-        route!(POST "/api/automation/runs/{run_id}/cancel" runs::cancel),
-        route!(POST "/api/automation/runs/{run_id}/review" runs::review).keyed(),
-        route!(GET "/api/issues" runs::issues).query(&["workspace_id", "limit", "offset"]),
+        route!(GET "/api/automation/runs/{run_id}" runs::show,
+            "showRun": "A run with its audit and what it proposed"),
+        route!(POST "/api/automation/runs/{run_id}/cancel" runs::cancel,
+            "cancelRun": "End a run before it is done", 409),
+        route!(POST "/api/automation/runs/{run_id}/review" runs::review,
+            "reviewRun": "Apply or reject what a run proposed", 409).keyed(),
+        route!(GET "/api/issues" runs::issues,
+            "listIssues": "What agents want a person to look at, the newest first").query(&["workspace_id", "limit", "offset"]),
     ]
 });
 
@@ -175,34 +248,36 @@ pub(super) fn router(site: Arc<Site>) -> Router {
 }
 
 /// Answers one request, in time and with its name.
-async fn answer(site: Arc<Site>, served: &'static Served, request: Request) -> Response {
+async fn answer(site: Arc<Site>, served: &'static RoutedHandler, request: Request) -> Response {
     let name = request_id::of(request.headers());
     let timeout = site.settings.request_timeout;
     let asked = RequestLog::of(&request, &name);
     let answered = tokio::time::timeout(timeout, async {
-        let ask = Ask::read(site, &served.route, name.clone(), request).await?;
+        let ask = WorkspaceAsk::read(site, &served.route, name.clone(), request).await?;
         (served.handler)(ask).await
     });
     let answered = answered.await.unwrap_or_else(|_| {
         let message = "this took too long; send it again with the same Idempotency-Key";
-        Err(Refusal::unavailable(message))
+        Err(WorkspaceRefusal::unavailable(message))
     });
     let response = match answered {
-        Ok(answer) => answer.response(),
+        Ok(response) => response,
         Err(refusal) => refusal.response(&name),
     };
     asked.answered(response.status());
     named(response, &name)
 }
 
+/// In the shape of all errors.
 pub(super) async fn unknown_path(headers: HeaderMap, uri: Uri) -> Response {
-    refused(&headers, &Refusal::unknown_path(uri.path()))
+    refused(&headers, &WorkspaceRefusal::unknown_path(uri.path()))
 }
 
+/// In the shape of all errors.
 async fn unknown_method(method: Method, headers: HeaderMap, uri: Uri) -> Response {
     refused(
         &headers,
-        &Refusal::unknown_method(method.as_str(), uri.path()),
+        &WorkspaceRefusal::unknown_method(method.as_str(), uri.path()),
     )
 }
 
@@ -240,7 +315,7 @@ mod tests {
     #[test]
     fn the_document_says_of_each_route_who_may_ask_and_what_may_be_said() {
         let document = document();
-        for Served { route, .. } in ROUTES.iter() {
+        for RoutedHandler { route, .. } in ROUTES.iter() {
             let method = route.method.as_str().to_lowercase();
             let operation = &document["paths"][route.path][&method];
             let is_open = operation["security"] == serde_json::json!([]);

@@ -1,4 +1,7 @@
 //! What all requests share.
+//!
+//! One for each server. Everything in it may be used by many requests at once; what bounds them, rates, guesses and
+//! places, is memory of this process and begins anew with it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +21,11 @@ use super::origins::Origins;
 use super::rate::Rate;
 use super::writable::Writable;
 
+/// Of one person.
 const SEARCHES_PER_SECOND_MAX: u32 = 10;
 /// How many sockets are open at once.
 const SOCKETS_MAX: usize = 512;
+/// How long sockets may take to hear that the server stops.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Passwords that are hashed at once.
 const HASHING_MAX: usize = 2;
@@ -28,32 +33,52 @@ const HASHING_MAX: usize = 2;
 /// What a person can set.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// For a whole request, the arrival of its body included.
     pub request_timeout: Duration,
+    /// Of one request, and of one message over a socket.
     pub body_bytes_max: usize,
+    /// Of one person.
     pub writes_per_second_max: u32,
+    /// Whether cookies are sent over TLS only.
     pub secure_cookies: bool,
+    /// What cookies say about pages of others: `Lax` or `Strict`.
     pub same_site: &'static str,
+    /// By which a page shows that it could read its token.
     pub csrf_header: HeaderName,
     /// Pages that may ask, besides our own.
     pub origins: Origins,
+    /// The mode of searches that do not say; checked when it is used.
     pub search_mode: String,
+    /// Between two pings over a socket.
     pub heartbeat: Duration,
+    /// A socket that is silent for longer is closed, and so is one that takes nothing for so long.
     pub client_timeout: Duration,
+    /// How many events are read at once for a socket.
     pub replay_batch: usize,
 }
 
+/// What all requests share.
 #[derive(Debug)]
 pub struct Site {
+    /// Where everything is kept.
     pub(super) store: Arc<WorkspaceStore>,
+    /// As they were when the server began.
     pub(super) settings: Settings,
+    /// Cancelled when the server stops.
     pub(super) stop: CancellationToken,
+    /// Searches of each person.
     pub(super) searches: Rate<UserId>,
+    /// Writes of each person.
     pub(super) writes: Rate<UserId>,
+    /// Wrong passwords.
     pub(super) guesses: Guesses,
     /// Where the owner's token lies.
     pub(super) dir: DataDir,
+    /// So that passwords do not take all cores.
     pub(super) hashing: Semaphore,
+    /// How many may still be opened.
     pub(super) sockets: Arc<Semaphore>,
+    /// What rules may refer to.
     pub(super) surroundings: Arc<HostSurroundings>,
     /// `None` where search goes by words alone.
     pub(super) embedder: Option<Arc<Embedder>>,
@@ -64,6 +89,7 @@ pub struct Site {
 }
 
 impl Site {
+    /// Nothing is under way yet.
     pub fn new(
         dir: DataDir,
         store: Arc<WorkspaceStore>,
@@ -96,6 +122,7 @@ impl Site {
         let _unheard = tokio::time::timeout(LAST_WORDS, self.sockets.acquire_many(all)).await;
     }
 
+    /// The wall clock.
     pub(super) fn now(&self) -> Millis {
         now()
     }

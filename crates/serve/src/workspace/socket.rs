@@ -1,10 +1,13 @@
 //! `GET /ws`: the events of notes and workspaces as they happen, and patches of notes.
+//!
+//! A socket opens as a request does: with a token, or with a cookie and a page that may. From then on it is one task
+//! that talks to one client.
 
 mod connection;
 mod heard;
+mod message;
 mod patch;
 mod stream;
-mod told;
 
 use std::sync::Arc;
 
@@ -21,13 +24,14 @@ use hyper_util::rt::TokioIo;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
 use super::access;
-use super::refusal::{Refusal, refused};
+use super::refusal::{WorkspaceRefusal, refused};
 use super::site::Site;
 use connection::Connection;
 
 /// What RFC 6455 has both sides add to the client's key.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
+/// A refusal before the upgrade is an answer as any other.
 pub(super) async fn upgrade(State(site): State<Arc<Site>>, request: Request) -> Response {
     let headers = request.headers().clone();
     match upgraded(site, request).await {
@@ -36,9 +40,13 @@ pub(super) async fn upgrade(State(site): State<Arc<Site>>, request: Request) -> 
     }
 }
 
-async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, Refusal> {
+/// Who asks is found out first, then the handshake, then a place: strangers take none.
+async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, WorkspaceRefusal> {
     if request.method() != Method::GET {
-        return Err(Refusal::unknown_method(request.method().as_str(), "/ws"));
+        return Err(WorkspaceRefusal::unknown_method(
+            request.method().as_str(),
+            "/ws",
+        ));
     }
     let headers = request.headers().clone();
     let caller = access::caller(&site, &headers, false).await?;
@@ -47,8 +55,8 @@ async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, Ref
     }
     let accept = accepted(&headers)?;
     let place = site.sockets.clone().try_acquire_owned();
-    let place =
-        place.map_err(|_| Refusal::unavailable("too many sockets are open; come back later"))?;
+    let place = place
+        .map_err(|_| WorkspaceRefusal::unavailable("too many sockets are open; come back later"))?;
     let upgraded = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         // A client that went away before the upgrade needs no answer.
@@ -61,34 +69,35 @@ async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, Ref
     });
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    let said = response.headers_mut();
-    said.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    said.insert(UPGRADE, HeaderValue::from_static("websocket"));
-    said.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
     Ok(response)
 }
 
 /// The answer to the client's key, if the request is one for a socket.
-fn accepted(headers: &HeaderMap) -> Result<HeaderValue, Refusal> {
+fn accepted(headers: &HeaderMap) -> Result<HeaderValue, WorkspaceRefusal> {
     let says = |name: HeaderName, word: &str| {
         let lines = headers
             .get_all(name)
             .iter()
             .filter_map(|line| line.to_str().ok());
         let mut words = lines.flat_map(|line| line.split(','));
-        words.any(|said| said.trim().eq_ignore_ascii_case(word))
+        words.any(|token| token.trim().eq_ignore_ascii_case(word))
     };
     let is_upgrade = says(UPGRADE, "websocket") && says(CONNECTION, "upgrade");
     if !is_upgrade || !says(SEC_WEBSOCKET_VERSION, "13") {
-        return Err(Refusal::bad(
+        return Err(WorkspaceRefusal::bad(
             "/ws is a WebSocket: ask with Upgrade: websocket, version 13",
         ));
     }
     let key = headers.get(SEC_WEBSOCKET_KEY).map(|key| key.as_bytes());
-    let key = key.ok_or_else(|| Refusal::bad("the header Sec-WebSocket-Key is missing"))?;
+    let key =
+        key.ok_or_else(|| WorkspaceRefusal::bad("the header Sec-WebSocket-Key is missing"))?;
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, GUID.as_bytes()].concat());
     HeaderValue::from_str(&BASE64.encode(hash))
-        .map_err(|_| Refusal::internal("the answer to the key cannot be written"))
+        .map_err(|_| WorkspaceRefusal::internal("the answer to the key cannot be written"))
 }
 
 #[cfg(test)]

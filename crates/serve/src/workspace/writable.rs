@@ -1,4 +1,6 @@
 //! Whether the store takes anything in: what the last write came to, and a try of our own where that was long ago.
+//!
+//! A disk that is full is found out by whoever asks whether the server is ready, and not by the next person who writes.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use bonded_kernel::{GoalId, RunId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::append::Append;
-use crate::sqlite::keys::{self, Key};
+use crate::sqlite::keys::{self, RunKey};
 use crate::sqlite::worker::{self, Worker};
 use crate::{Holder, StoreError};
 
@@ -14,7 +14,7 @@ use crate::{Holder, StoreError};
 const KEYS_MAX: usize = 4096;
 
 #[derive(Debug)]
-pub(super) enum Change {
+pub(super) enum LogChange {
     Append(Append),
     Claim(RunId),
     Release(RunId),
@@ -22,20 +22,20 @@ pub(super) enum Change {
 
 /// Why a change was not made.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum ChangeFault {
     /// Before anything was written; the other changes of the group go on.
     Refused(StoreError),
     /// Perhaps in the middle: the whole group is rolled back.
     Failed(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for ChangeFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for ChangeFault {
     fn from(error: StoreError) -> Self {
         Self::Refused(error)
     }
@@ -43,7 +43,7 @@ impl From<StoreError> for Fault {
 
 /// The keys of runs that are being written. They never change once their transaction is committed.
 #[derive(Debug, Default)]
-pub(super) struct Keys(BTreeMap<RunId, (Key, GoalId)>);
+pub(super) struct Keys(BTreeMap<RunId, (RunKey, GoalId)>);
 
 impl Keys {
     /// To be called when a transaction was rolled back: it may have started some of these runs.
@@ -55,7 +55,7 @@ impl Keys {
         &mut self,
         connection: &Connection,
         run: &RunId,
-    ) -> Result<Option<&(Key, GoalId)>, Fault> {
+    ) -> Result<Option<&(RunKey, GoalId)>, ChangeFault> {
         if !self.0.contains_key(run) {
             let Some(found) = keys::find(connection, run)? else {
                 return Ok(None);
@@ -68,8 +68,12 @@ impl Keys {
         Ok(self.0.get(run))
     }
 
-    fn get(&mut self, connection: &Connection, run: &RunId) -> Result<&(Key, GoalId), Fault> {
-        let unknown = || Fault::Refused(StoreError::UnknownRun { run: run.clone() });
+    fn get(
+        &mut self,
+        connection: &Connection,
+        run: &RunId,
+    ) -> Result<&(RunKey, GoalId), ChangeFault> {
+        let unknown = || ChangeFault::Refused(StoreError::UnknownRun { run: run.clone() });
         self.find(connection, run)?.ok_or_else(unknown)
     }
 
@@ -79,14 +83,14 @@ impl Keys {
     }
 }
 
-impl Change {
+impl LogChange {
     /// Makes the change, or refuses it before anything is written.
     pub(super) fn make(
         &self,
         connection: &Connection,
         keys: &mut Keys,
         worker: &Worker,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ChangeFault> {
         match self {
             Self::Append(append) => make_append(append, connection, keys, worker),
             Self::Claim(run) => claim(run, connection, keys, worker),
@@ -100,7 +104,7 @@ fn make_append(
     connection: &Connection,
     keys: &mut Keys,
     worker: &Worker,
-) -> Result<(), Fault> {
+) -> Result<(), ChangeFault> {
     let is_known = !append.starts_run() || keys.find(connection, append.run())?.is_some();
     let key = if is_known {
         let (key, goal) = keys.get(connection, append.run())?;
@@ -124,11 +128,11 @@ fn make_append(
     Ok(())
 }
 
-fn start_run(append: &Append, connection: &Connection) -> rusqlite::Result<Key> {
+fn start_run(append: &Append, connection: &Connection) -> rusqlite::Result<RunKey> {
     connection
         .prepare_cached("INSERT INTO run (id, goal) VALUES (?1, ?2)")?
         .execute([append.run().as_str(), append.goal().as_str()])?;
-    Ok(Key(connection.last_insert_rowid()))
+    Ok(RunKey(connection.last_insert_rowid()))
 }
 
 fn insert_blobs(append: &Append, connection: &Connection) -> rusqlite::Result<()> {
@@ -146,7 +150,7 @@ fn insert_blobs(append: &Append, connection: &Connection) -> rusqlite::Result<()
     Ok(())
 }
 
-fn insert_entries(append: &Append, key: Key, connection: &Connection) -> rusqlite::Result<()> {
+fn insert_entries(append: &Append, key: RunKey, connection: &Connection) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO entry (id, format, at, turn, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
@@ -171,7 +175,7 @@ fn claim(
     connection: &Connection,
     keys: &mut Keys,
     worker: &Worker,
-) -> Result<(), Fault> {
+) -> Result<(), ChangeFault> {
     let (key, _) = *keys.get(connection, run)?;
     let lease: Option<String> = connection
         .prepare_cached("SELECT worker FROM lease WHERE run_key = ?1")?
@@ -187,7 +191,7 @@ fn claim(
             worker.report()?;
             Ok(hold(key, connection, worker)?)
         }
-        Holder::Other => Err(Fault::Refused(StoreError::Held {
+        Holder::Other => Err(ChangeFault::Refused(StoreError::Held {
             run: run.clone(),
             by: worker::describe(&lease.unwrap_or_default()),
         })),
@@ -199,7 +203,7 @@ fn release(
     connection: &Connection,
     keys: &mut Keys,
     worker: &Worker,
-) -> Result<(), Fault> {
+) -> Result<(), ChangeFault> {
     let (key, _) = *keys.get(connection, run)?;
     connection
         .prepare_cached("DELETE FROM lease WHERE run_key = ?1 AND worker = ?2")?
@@ -208,14 +212,14 @@ fn release(
     Ok(())
 }
 
-fn hold(key: Key, connection: &Connection, worker: &Worker) -> rusqlite::Result<()> {
+fn hold(key: RunKey, connection: &Connection, worker: &Worker) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO lease (run_key, worker) VALUES (?1, ?2)")?
         .execute(params![key.0, worker.id()])?;
     Ok(())
 }
 
-fn free(key: Key, connection: &Connection) -> rusqlite::Result<()> {
+fn free(key: RunKey, connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM lease WHERE run_key = ?1")?
         .execute([key.0])?;
@@ -229,13 +233,13 @@ mod tests {
     use super::*;
     use crate::sqlite::file::{LOG, StoreFile};
 
-    fn made(step: &Step) -> Change {
+    fn made(step: &Step) -> LogChange {
         let append = Append::new(step.before(), step.entries().clone());
-        Change::Append(append.expect("the kernel's steps follow each other"))
+        LogChange::Append(append.expect("the kernel's steps follow each other"))
     }
 
     /// The two steps of a run: it begins, and is cancelled.
-    fn run(name: &str) -> (RunId, [Change; 2]) {
+    fn run(name: &str) -> (RunId, [LogChange; 2]) {
         let id = RunId::new(name).expect("test ids are well formed");
         let config = RunConfig::new("/", vec![Target::new("script", "replies.json", "m")]);
         let catalog = Catalog::new([]).expect("an empty catalogue is well formed");
@@ -256,14 +260,19 @@ mod tests {
         let mut keys = Keys::default();
         for number in 0..3 {
             let (id, [first, last]) = run(&format!("ended-{number}"));
-            let changes = [first, Change::Claim(id.clone()), last, Change::Release(id)];
+            let changes = [
+                first,
+                LogChange::Claim(id.clone()),
+                last,
+                LogChange::Release(id),
+            ];
             for change in changes {
                 let made = change.make(&connection, &mut keys, &worker);
                 assert!(made.is_ok(), "{made:?}");
             }
         }
         let (id, [first, _]) = run("under-way");
-        for change in [first, Change::Claim(id.clone())] {
+        for change in [first, LogChange::Claim(id.clone())] {
             let made = change.make(&connection, &mut keys, &worker);
             assert!(made.is_ok(), "{made:?}");
         }

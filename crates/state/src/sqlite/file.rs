@@ -17,6 +17,7 @@ pub struct Layout {
     pub application_id: i32,
     /// One script for each version of the format. A script that was released is never edited.
     pub migrations: &'static [&'static str],
+    /// How large a page of a new file is.
     pub page_bytes: u32,
     /// How many pages the WAL may hold before they are moved to the file.
     pub checkpoint_pages: u32,
@@ -65,9 +66,9 @@ enum Access {
 
 /// Tells a file from another that takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity(u64, u64);
+pub struct FileIdentity(u64, u64);
 
-impl Identity {
+impl FileIdentity {
     #[cfg(unix)]
     fn of(metadata: &fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
@@ -81,6 +82,7 @@ impl Identity {
 }
 
 impl StoreFile {
+    /// Names the file; nothing is opened yet.
     pub fn new(path: &Path, layout: &'static Layout) -> Result<Self, StoreError> {
         let absolute = std::path::absolute(path).map_err(|e| StoreError::from_io(path, &e))?;
         Ok(Self {
@@ -162,6 +164,7 @@ impl StoreFile {
         }
     }
 
+    /// The error of a change to a file that can only be read.
     pub fn not_writable(&self, why: &str) -> StoreError {
         StoreError::ReadOnly {
             file: self.path(),
@@ -268,10 +271,10 @@ impl StoreFile {
     }
 
     /// Which file there is under the path: device and inode.
-    pub fn identity(&self) -> Result<Identity, StoreError> {
+    pub fn identity(&self) -> Result<FileIdentity, StoreError> {
         let found = fs::metadata(&self.path);
         found
-            .map(|it| Identity::of(&it))
+            .map(|it| FileIdentity::of(&it))
             .map_err(|e| match e.kind() {
                 io::ErrorKind::NotFound => self.replaced(),
                 _ => self.io(&e),
@@ -279,7 +282,7 @@ impl StoreFile {
     }
 
     /// An error where the path no longer leads to the file that was opened: what is written to that is lost.
-    pub fn check_identity(&self, opened: Identity) -> Result<(), StoreError> {
+    pub fn check_identity(&self, opened: FileIdentity) -> Result<(), StoreError> {
         match self.identity()? == opened {
             true => Ok(()),
             false => Err(self.replaced()),
@@ -290,18 +293,22 @@ impl StoreFile {
         StoreError::Replaced { file: self.path() }
     }
 
+    /// Absolute.
     pub fn path(&self) -> PathBuf {
         self.path.to_path_buf()
     }
 
+    /// What SQLite said, as an error of this store.
     pub fn sql(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::from_sqlite(&self.path, BUSY_TIMEOUT_MS, error)
     }
 
+    /// What the system said, as an error of this store.
     pub fn io(&self, error: &io::Error) -> StoreError {
         StoreError::from_io(&self.path, error)
     }
 
+    /// The error of whoever asks after the store was closed.
     pub fn closed(&self) -> StoreError {
         StoreError::Closed { file: self.path() }
     }

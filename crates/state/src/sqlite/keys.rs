@@ -19,9 +19,9 @@ pub(super) use columns;
 
 /// A run's number, by which its entries are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key(pub(super) i64);
+pub(super) struct RunKey(pub(super) i64);
 
-impl Key {
+impl RunKey {
     /// The id of the run's entry `seq`.
     pub(super) fn entry(self, seq: u64) -> i64 {
         (self.0 << SEQ_BITS) | seq.min(ENTRIES_MAX) as i64
@@ -35,19 +35,19 @@ impl Key {
 pub(super) fn find(
     connection: &Connection,
     run: &RunId,
-) -> rusqlite::Result<Option<(Key, GoalId)>> {
+) -> rusqlite::Result<Option<(RunKey, GoalId)>> {
     connection
         .prepare_cached("SELECT key, goal FROM run WHERE id = ?1")?
         .query_row([run.as_str()], |row| {
             let goal = GoalId::from_stored(row.get_ref(1)?.as_str()?);
-            Ok((Key(row.get(0)?), goal))
+            Ok((RunKey(row.get(0)?), goal))
         })
         .optional()
 }
 
 /// The head of a run; [`Head::EMPTY`] if it has no entry. A log that was cut inside an append has a head
 /// that no hash is stored for: no append fits it, and loading it tells what is wrong.
-pub(super) fn head(connection: &Connection, key: Key) -> rusqlite::Result<Head> {
+pub(super) fn head(connection: &Connection, key: RunKey) -> rusqlite::Result<Head> {
     let head = connection
         .prepare_cached(
             "SELECT id, hash FROM entry WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1",
@@ -66,7 +66,7 @@ fn read_head(row: &rusqlite::Row<'_>) -> rusqlite::Result<Head> {
 }
 
 /// The nearest place at or before entry `seq` whose hash is stored; the beginning, if there is none.
-pub(super) fn anchor(connection: &Connection, key: Key, seq: u64) -> rusqlite::Result<Head> {
+pub(super) fn anchor(connection: &Connection, key: RunKey, seq: u64) -> rusqlite::Result<Head> {
     let anchor = connection
         .prepare_cached(
             "SELECT id, hash FROM entry WHERE id BETWEEN ?1 AND ?2 AND hash IS NOT NULL \

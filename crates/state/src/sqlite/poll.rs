@@ -11,6 +11,7 @@ use crate::watchers::Watchers;
 /// How often to look for what other processes wrote.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// When the file was looked at, and what it was then.
 #[derive(Debug)]
 pub struct Poll {
     /// What SQLite said at the last look; it says something else after another process has written.
@@ -25,6 +26,7 @@ impl Default for Poll {
 }
 
 impl Poll {
+    /// The first look is due after one interval.
     pub fn new() -> Self {
         Self {
             data_version: None,

@@ -13,6 +13,7 @@ use crate::sqlite::file::StoreFile;
 /// other and memory from everybody. Opening one takes longer than most reads.
 const CONNECTIONS: RangeInclusive<usize> = 4..=8;
 
+/// How many of them this machine has a use for.
 pub fn connections_max() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     (processors * 2).clamp(*CONNECTIONS.start(), *CONNECTIONS.end())
@@ -21,6 +22,7 @@ pub fn connections_max() -> usize {
 /// What a new connection is made ready by.
 type SetUp = fn(&Connection) -> rusqlite::Result<()>;
 
+/// The connections, and who may use one.
 #[derive(Debug)]
 pub struct Pool {
     file: StoreFile,
@@ -32,6 +34,7 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Connections are opened when somebody reads. `set_up` makes each ready.
     pub fn new(file: StoreFile, idle_max: usize, set_up: SetUp) -> Self {
         Self {
             file,
@@ -55,10 +58,12 @@ impl Pool {
         self.turns.available_permits()
     }
 
+    /// What they read.
     pub fn file(&self) -> &StoreFile {
         &self.file
     }
 
+    /// Closes those that nobody uses just now.
     pub fn close_idle(&self) {
         self.idle().clear();
     }

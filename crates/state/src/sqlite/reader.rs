@@ -9,7 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::row::Row;
 use crate::sqlite::file::StoreFile;
-use crate::sqlite::keys::{self, Key, columns, read_row};
+use crate::sqlite::keys::{self, RunKey, columns, read_row};
 use crate::sqlite::pool::{Pool, connections_max};
 use crate::sqlite::worker::Worker;
 use crate::{Ends, Holder, ListFilter, Listed, StoreError};
@@ -115,7 +115,7 @@ impl Readers {
             while let Some(row) = rows.next()? {
                 let run = run_id(row.get_ref(1)?.as_str()?)?;
                 let goal = GoalId::from_stored(row.get_ref(2)?.as_str()?);
-                let ends = match ends(connection, Key(row.get(0)?), &run, &goal) {
+                let ends = match ends(connection, RunKey(row.get(0)?), &run, &goal) {
                     Ok(ends) => Ok(ends),
                     Err(ReadFault::BadLog { run, source }) => Err(self.bad_log(run, source)),
                     Err(fault) => return Err(fault),
@@ -182,7 +182,7 @@ impl<'a> Log<'a> {
     }
 
     /// Opens what comes after a place whose hash is known, until there are so many and their append ends.
-    fn read(&mut self, key: Key, anchor: Head, count: usize) -> Result<Vec<Entry>, ReadFault> {
+    fn read(&mut self, key: RunKey, anchor: Head, count: usize) -> Result<Vec<Entry>, ReadFault> {
         let mut query = self.connection.prepare_cached(concat!(
             "SELECT ",
             columns!(),
@@ -253,7 +253,12 @@ fn read_blob(connection: &Connection, hash: &Hash) -> rusqlite::Result<Option<Ar
 }
 
 /// The first and the last entry of a run.
-fn ends(connection: &Connection, key: Key, run: &RunId, goal: &GoalId) -> Result<Ends, ReadFault> {
+fn ends(
+    connection: &Connection,
+    key: RunKey,
+    run: &RunId,
+    goal: &GoalId,
+) -> Result<Ends, ReadFault> {
     let mut log = Log::new(connection, run, goal);
     let missing = || ReadFault::BadLog {
         run: run.clone(),

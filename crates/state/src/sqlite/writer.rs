@@ -10,8 +10,8 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::StoreError;
-use crate::sqlite::change::{Change, Fault, Keys};
-use crate::sqlite::file::{Identity, StoreFile};
+use crate::sqlite::change::{ChangeFault, Keys, LogChange};
+use crate::sqlite::file::{FileIdentity, StoreFile};
 use crate::sqlite::keys;
 use crate::sqlite::poll::Poll;
 use crate::sqlite::worker::Worker;
@@ -27,7 +27,7 @@ type Done<T> = oneshot::Sender<Result<T, StoreError>>;
 
 pub(super) enum Task {
     Change {
-        change: Change,
+        change: LogChange,
         done: Done<()>,
     },
     /// Tells the sequence number of a run's head.
@@ -37,11 +37,11 @@ pub(super) enum Task {
     },
 }
 
-pub(super) struct Writer {
+pub(super) struct LogWriter {
     connection: Connection,
     file: StoreFile,
     /// The file that the connection writes to.
-    identity: Identity,
+    identity: FileIdentity,
     tasks: Receiver<Task>,
     worker: Arc<Worker>,
     watchers: Arc<Watchers>,
@@ -52,10 +52,10 @@ pub(super) struct Writer {
     poll: Poll,
 }
 
-impl Writer {
+impl LogWriter {
     pub(super) fn new(
         connection: Connection,
-        (file, identity): (StoreFile, Identity),
+        (file, identity): (StoreFile, FileIdentity),
         tasks: Receiver<Task>,
         worker: Arc<Worker>,
         watchers: Arc<Watchers>,
@@ -98,7 +98,7 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, group: Vec<(Change, Done<()>)>) {
+    fn commit(&mut self, group: Vec<(LogChange, Done<()>)>) {
         // Looked at after the commit: what is acknowledged was in the file under the path.
         let committed = self.transact(&group).map_err(|error| {
             self.roll_back();
@@ -112,7 +112,7 @@ impl Writer {
             Ok(results) => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
                 for ((change, done), result) in group.into_iter().zip(results) {
-                    if let (Change::Append(append), Ok(())) = (&change, &result) {
+                    if let (LogChange::Append(append), Ok(())) = (&change, &result) {
                         self.watchers.publish(append.run(), append.head.seq);
                     }
                     let _ = done.send(result);
@@ -130,9 +130,9 @@ impl Writer {
     /// an error of SQLite concerns all of them.
     fn transact(
         &mut self,
-        group: &[(Change, Done<()>)],
+        group: &[(LogChange, Done<()>)],
     ) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
-        let is_log = |(change, _): &(Change, Done<()>)| matches!(change, Change::Append(_));
+        let is_log = |(change, _): &(LogChange, Done<()>)| matches!(change, LogChange::Append(_));
         self.sync_commits(group.iter().any(is_log))?;
         self.execute("BEGIN IMMEDIATE")?;
         let mut results = Vec::with_capacity(group.len());
@@ -140,8 +140,8 @@ impl Writer {
             let made = change.make(&self.connection, &mut self.keys, &self.worker);
             results.push(match made {
                 Ok(()) => Ok(()),
-                Err(Fault::Refused(error)) => Err(error),
-                Err(Fault::Failed(error)) => return Err(error),
+                Err(ChangeFault::Refused(error)) => Err(error),
+                Err(ChangeFault::Failed(error)) => return Err(error),
             });
         }
         self.execute("COMMIT")?;

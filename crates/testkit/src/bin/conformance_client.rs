@@ -63,7 +63,7 @@ fn settings() -> Result<OauthSettings, Fault> {
         place: ProviderPlace::Issuer(issuer),
         client_id: text("idp_client_id").unwrap_or_default(),
         client_secret: None,
-        subject: Subject::Said(text("idp_id_token").unwrap_or_default()),
+        subject: Subject::Token(text("idp_id_token").unwrap_or_default()),
         subject_kind: SubjectKind::IdToken,
     });
     let is_program = scenario.starts_with("auth/client-credentials");

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use bonded_host::{CancellationToken, Clock, Goal, Host, WorkdirTools};
 use bonded_kernel::{Limits, Millis, Run, RunConfig, Target};
-use bonded_state::{BoxFuture, MemoryStore};
+use bonded_state::MemoryStore;
 use bonded_transport::Providers;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -3,7 +3,7 @@
 use bonded_kernel::{AgentConfig, Encoding, OwnTools, ReportFormat, ReportSpec, RunConfig, Window};
 use serde_json::json;
 
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// Marks the tags of every simulated agent.
 pub(crate) const NONCE: &str = "51dec0de";

@@ -7,7 +7,7 @@ use bonded_kernel::{
 use serde_json::{Value, json};
 
 use super::own_reply::add_own_calls;
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// Rewrites a reply as the agent's encoding wants it, or as models get it wrong.
 pub(crate) fn dress(rng: &mut Rng, config: &RunConfig, request: &Request<'_>, reply: &mut Reply) {

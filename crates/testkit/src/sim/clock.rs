@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bonded_host::Clock;
 use bonded_kernel::Millis;
-use bonded_state::BoxFuture;
+use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 /// Any time will do, as long as there is room before it for a jump back.

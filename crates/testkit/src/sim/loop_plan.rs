@@ -5,7 +5,7 @@ use bonded_kernel::{
 };
 use serde_json::json;
 
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// Makes some runs work in loops. What it draws shifts nothing of the others.
 pub(crate) fn make_loop(seed: u64, config: &mut RunConfig) {
@@ -14,7 +14,7 @@ pub(crate) fn make_loop(seed: u64, config: &mut RunConfig) {
         return;
     }
     let rng = &mut rng;
-    let mut scope = Scope::usual(WorkspaceId::from_bytes([1; 16]));
+    let mut scope = Scope::default_of(WorkspaceId::from_bytes([1; 16]));
     scope.max_notes_per_loop = rng.pick(&[0, 1, 3, 10]);
     scope.max_edits_per_loop = rng.pick(&[0, 1, 20]);
     scope.strict_scope = rng.chance(200);

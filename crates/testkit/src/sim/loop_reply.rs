@@ -2,7 +2,7 @@
 
 use bonded_kernel::{DONE, Finish, Reply, RunConfig};
 
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// Rewrites a reply as instructions.
 pub(crate) fn dress(rng: &mut Rng, config: &RunConfig, reply: &mut Reply) {

@@ -9,7 +9,8 @@ use bonded_kernel::{
     Failure, FailureClass, Finish, Message, Offer, Overflow, Reply, Request, Target, ToolSpec,
     Usage,
 };
-use bonded_transport::{BoxFuture, Transport};
+use bonded_transport::Transport;
+use futures_util::future::BoxFuture;
 
 use super::agent_reply;
 use super::conversation::unanswered_call;
@@ -17,7 +18,7 @@ use super::ledger::{Place, Sent};
 use super::loop_reply;
 use super::process::Process;
 use super::reply;
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// More requests than any run of a world can need.
 const REQUESTS_MAX: usize = 2_000;

@@ -5,7 +5,7 @@ use bonded_kernel::{
 };
 use serde_json::{Value, json};
 
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// Puts the run's own tools into a reply, well and badly. Draws nothing where the run offers none.
 pub(crate) fn add_own_calls(

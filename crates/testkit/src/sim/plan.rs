@@ -7,7 +7,7 @@ use super::loop_plan;
 use super::policy_plan;
 use super::refusal::Manner;
 use super::refusal_plan;
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// Everything about a world that is fixed before it begins.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use bonded_kernel::{Permission, Policy, Rule, RunConfig, ToolPattern};
 
-use super::rng::Rng;
+use crate::rng::Rng;
 
 const PATTERNS: [&str; 7] = ["look", "put", "push", "pu*", "*o*", "*", "nothing"];
 const PERMISSIONS: [Permission; 3] = [Permission::Allow, Permission::Ask, Permission::Deny];

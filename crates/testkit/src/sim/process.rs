@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::clock::SimClock;
 use super::ledger::{Ledger, Place};
 use super::plan::Plan;
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// What outlives every process of a world.
 #[derive(Debug)]

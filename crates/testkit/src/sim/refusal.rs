@@ -4,7 +4,7 @@ use bonded_kernel::{Dialect, Failure, FailureClass, Request};
 use bonded_transport::dialect;
 use serde_json::{Map, Value};
 
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// What of a request can be refused by its name, in all dialects.
 pub(crate) const FIELDS: [&str; 19] = [

@@ -4,7 +4,7 @@ use bonded_kernel::{Dialect, Reasoning, RunConfig, Sampling, Target, ToolChoice}
 use serde_json::json;
 
 use super::refusal::{FIELDS, Manner};
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// Gives about a third of all runs services that refuse, one manner for each target; an empty list means that all take
 /// everything. What it draws shifts nothing of the others.

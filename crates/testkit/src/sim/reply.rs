@@ -4,7 +4,7 @@ use bonded_kernel::{DONE, Finish, Reply, ReplyCall, Request};
 use serde_json::json;
 
 use super::plan::Temper;
-use super::rng::Rng;
+use crate::rng::Rng;
 
 #[derive(Clone, Copy)]
 enum Kind {

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bonded_kernel::{Entry, Head, RunId};
-use bonded_state::{BoxFuture, ListFilter, Listed, MemoryStore, Store, StoreError};
+use bonded_state::{ListFilter, Listed, MemoryStore, Store, StoreError};
+use futures_util::future::BoxFuture;
 
 use super::ledger::Place;
 use super::plan::Sabotage;

@@ -9,13 +9,14 @@ use bonded_kernel::{
     Invocation, RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, RunConfig, ToolEffect,
     ToolSpec,
 };
-use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
+use bonded_tools::{Registry, Tool, ToolFault, ToolValue};
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::ledger::{Execution, Place};
 use super::plan::Sabotage;
 use super::process::Process;
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// The tools as one process has them.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! Tools of a real server process, driven the way a run drives them: through calls that the kernel has
 //! checked.
 
+use bonded_testkit::issuer;
+
 mod auth;
 mod call;
 mod change;
@@ -10,7 +12,6 @@ mod distrust;
 mod fall;
 mod fault;
 mod http;
-mod issuer;
 mod older;
 mod reference;
 mod share;

@@ -210,7 +210,7 @@ async fn a_provider_says_itself_where_it_exchanges_tokens() {
     });
     let provider = IdentityProvider {
         place: ProviderPlace::Issuer(format!("{}/identity", issuer.origin)),
-        subject: Subject::Said("person-91aa".into()),
+        subject: Subject::Token("person-91aa".into()),
         subject_kind: SubjectKind::RefreshToken,
         ..provider(&issuer, Path::new("/nowhere"))
     };

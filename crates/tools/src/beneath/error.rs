@@ -9,26 +9,72 @@ use rustix::io::Errno;
 /// Why a path was not opened or not read. Each says what happened and names the path as it was given.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// Nothing is there, or a directory on the way is not.
     #[error("{path:?}: there is no such file or directory")]
-    Missing { path: PathBuf },
+    Missing {
+        /// As it was given.
+        path: PathBuf,
+    },
+    /// A link stands on the way where none may be followed.
     #[error("{path:?} is a symbolic link or leads through one, and links are not followed here")]
-    Link { path: PathBuf },
+    Link {
+        /// As it was given.
+        path: PathBuf,
+    },
+    /// A link that may be followed leads to nothing.
     #[error("{path:?} is a link to a file that does not exist")]
-    Dangling { path: PathBuf },
+    Dangling {
+        /// As it was given.
+        path: PathBuf,
+    },
+    /// It leads out of the root: by `..`, by an absolute path, or by a link.
     #[error("{path:?} leads outside the directory that it belongs to")]
-    Outside { path: PathBuf },
+    Outside {
+        /// As it was given.
+        path: PathBuf,
+    },
+    /// A file was asked for.
     #[error("{path:?} is a directory, not a file")]
-    Directory { path: PathBuf },
+    Directory {
+        /// As it was given.
+        path: PathBuf,
+    },
+    /// A name on the way is that of a file.
     #[error("{path:?}: a part of the path is not a directory")]
-    NotADirectory { path: PathBuf },
+    NotADirectory {
+        /// As it was given.
+        path: PathBuf,
+    },
+    /// To open it could wait for ever, or do something.
     #[error("{path:?} is a pipe, a socket or a device, not a regular file")]
-    Special { path: PathBuf },
+    Special {
+        /// As it was given.
+        path: PathBuf,
+    },
+    /// Nothing of it is given to the caller.
     #[error("{path:?} has more than {bytes_max} bytes")]
-    TooLarge { path: PathBuf, bytes_max: u64 },
+    TooLarge {
+        /// As it was given.
+        path: PathBuf,
+        /// What the caller takes at most.
+        bytes_max: u64,
+    },
+    /// Nothing of the list is given to the caller.
     #[error("{path:?} has more than {entries_max} entries")]
-    TooManyEntries { path: PathBuf, entries_max: usize },
+    TooManyEntries {
+        /// As it was given.
+        path: PathBuf,
+        /// What the caller takes at most.
+        entries_max: usize,
+    },
+    /// Whatever else the system refused.
     #[error("{path:?}: {source}")]
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        /// As it was given.
+        path: PathBuf,
+        /// The answer of the system.
+        source: io::Error,
+    },
 }
 
 impl OpenError {

@@ -121,10 +121,10 @@ fn the_real_path_of_what_was_opened_is_told() {
         ("to_a/to_b/deep", "a/b/deep"),
         ("a/b/up", "plain"),
     ] {
-        let (_, _, told) = root
+        let (_, _, opened) = root
             .regular(Path::new(path), Links::Inside)
             .expect("it is there");
-        assert_eq!(*told, *Path::new(real), "{path}");
+        assert_eq!(*opened, *Path::new(real), "{path}");
     }
 }
 

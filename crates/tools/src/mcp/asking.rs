@@ -1,4 +1,9 @@
 //! One call to a server, from the request to its answer or what is known of it.
+//!
+//! The question behind all of it is whether a call may be made again. A call that never reached the server may;
+//! one that may have been executed is repeated only if the tool says that this changes nothing; a refusal is
+//! final. Whoever stops waiting leaves a server that might hang, so that giving a call up is followed by a
+//! probe, and a server that does not answer that either is ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +14,7 @@ use rmcp::service::ServiceError;
 use serde_json::Value;
 
 use super::error::{REQUEST_REFUSED, SERVER_ENDED, UNREACHABLE};
-use super::http::HttpFault;
+use super::http::{Arrival, HttpFault};
 use super::link::{Link, value_of};
 use super::pin::Pinned;
 use super::upkeep::Upkeep;
@@ -22,12 +27,12 @@ const PROBE_TIMEOUT_MS: u64 = 5000;
 #[derive(Debug)]
 pub(super) struct Miss {
     pub(super) fault: ToolFault,
-    known: Known,
+    known: CallOutcome,
 }
 
 /// What is known of the call's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum CallOutcome {
     /// The server has not begun with it, and would take it now.
     NotDone,
     /// The server may have executed it or not.
@@ -41,13 +46,13 @@ impl Miss {
     /// changes nothing.
     pub(super) fn may_be_repeated(&self, effect: ToolEffect) -> bool {
         match self.known {
-            Known::NotDone => true,
-            Known::Nothing => matches!(effect, ToolEffect::Read | ToolEffect::Idempotent),
-            Known::Failed => false,
+            CallOutcome::NotDone => true,
+            CallOutcome::Nothing => matches!(effect, ToolEffect::Read | ToolEffect::Idempotent),
+            CallOutcome::Failed => false,
         }
     }
 
-    fn new(known: Known, code: &'static str, message: String) -> Self {
+    fn new(known: CallOutcome, code: &'static str, message: String) -> Self {
         let fault = ToolFault::new(code, message);
         Self { fault, known }
     }
@@ -55,7 +60,7 @@ impl Miss {
 
 impl From<ToolFault> for Miss {
     fn from(fault: ToolFault) -> Self {
-        let known = Known::Failed;
+        let known = CallOutcome::Failed;
         Self { fault, known }
     }
 }
@@ -78,7 +83,7 @@ impl Upkeep {
             Ok(handle) => handle,
             Err(_) => return Err(self.fell(&link).await),
         };
-        let mut waiting = Waiting {
+        let mut waiting = WaitingCall {
             upkeep: Arc::clone(self),
             link: Arc::clone(&link),
             request: Some(handle.id.clone()),
@@ -94,7 +99,7 @@ impl Upkeep {
                 self.answered();
                 let (name, code) = (&self.server().name, error.code.0);
                 let message = format!("server {name:?} answered {:?} ({code})", error.message);
-                Err(Miss::new(Known::Failed, REQUEST_REFUSED, message))
+                Err(Miss::new(CallOutcome::Failed, REQUEST_REFUSED, message))
             }
             Err(ServiceError::TransportSend(error)) => match error.error.downcast_ref() {
                 Some(fault) => Err(self.failed_over_http(&link, fault)),
@@ -105,6 +110,8 @@ impl Upkeep {
     }
 
     /// A call found that its link is closed.
+    ///
+    /// Nothing is known of the call then: it may have been executed before the server ended.
     async fn fell(&self, link: &Arc<Link>) -> Miss {
         let last_words = link.last_words().await;
         self.let_go(link, &last_words);
@@ -113,29 +120,31 @@ impl Upkeep {
             "server {name:?} {last_words}; the outcome of the call is unknown, and the next call starts \
              the server again"
         );
-        Miss::new(Known::Nothing, SERVER_ENDED, message)
+        Miss::new(CallOutcome::Nothing, SERVER_ENDED, message)
     }
 
     /// An exchange that failed is no end of the session, except where the server says so.
     fn failed_over_http(&self, link: &Arc<Link>, fault: &HttpFault) -> Miss {
         let name = &self.server().name;
-        if *fault == HttpFault::SessionLost {
-            self.forget(link);
-            let message = format!("server {name:?} {fault}; nothing was executed");
-            return Miss::new(Known::NotDone, UNREACHABLE, message);
-        }
-        if fault.leaves_outcome_unknown() {
-            let message = format!("server {name:?} {fault}; the outcome of the call is unknown");
-            return Miss::new(Known::Nothing, SERVER_ENDED, message);
-        }
-        let code = match fault {
-            HttpFault::Unreachable { .. } => UNREACHABLE,
-            _ => REQUEST_REFUSED,
+        let (known, code) = match fault.arrival() {
+            Arrival::SessionLost => {
+                self.forget(link);
+                (CallOutcome::NotDone, UNREACHABLE)
+            }
+            Arrival::Unsent => (CallOutcome::Failed, UNREACHABLE),
+            Arrival::Refused => (CallOutcome::Failed, REQUEST_REFUSED),
+            Arrival::Unknown => {
+                let message =
+                    format!("server {name:?} {fault}; the outcome of the call is unknown");
+                return Miss::new(CallOutcome::Nothing, SERVER_ENDED, message);
+            }
         };
         let message = format!("server {name:?} {fault}; nothing was executed");
-        Miss::new(Known::Failed, code, message)
+        Miss::new(known, code, message)
     }
 
+    /// It runs in a task of its own, after the caller is gone. What the server made until then is put aside as
+    /// at the end of any call.
     async fn give_up(&self, link: Arc<Link>, request: RequestId) {
         let timeout = Duration::from_millis(PROBE_TIMEOUT_MS);
         // A server that does not read cannot even be told.
@@ -157,13 +166,16 @@ pub(super) fn changed(server: &str, change: &str) -> ToolFault {
 }
 
 /// A call that waits for its answer.
-struct Waiting {
+///
+/// While `request` is there, dropping this gives the call up. It is taken out as soon as an answer or an error
+/// has come.
+struct WaitingCall {
     upkeep: Arc<Upkeep>,
     link: Arc<Link>,
     request: Option<RequestId>,
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
         let Some(request) = self.request.take() else {
             return;
@@ -189,12 +201,12 @@ mod tests {
     fn only_what_changes_nothing_is_done_again_when_its_outcome_is_unknown() {
         use ToolEffect::{Idempotent, Read, Write};
         for (known, effect, expected) in [
-            (Known::NotDone, Write, true),
-            (Known::NotDone, Read, true),
-            (Known::Nothing, Write, false),
-            (Known::Nothing, Idempotent, true),
-            (Known::Nothing, Read, true),
-            (Known::Failed, Read, false),
+            (CallOutcome::NotDone, Write, true),
+            (CallOutcome::NotDone, Read, true),
+            (CallOutcome::Nothing, Write, false),
+            (CallOutcome::Nothing, Idempotent, true),
+            (CallOutcome::Nothing, Read, true),
+            (CallOutcome::Failed, Read, false),
         ] {
             let miss = Miss::new(known, SERVER_ENDED, String::new());
             assert_eq!(

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+/// In seconds. The last one holds for all falls that follow.
 const DELAYS_S: [u64; 7] = [0, 1, 2, 5, 10, 30, 60];
 
 /// Counts the falls since the server last answered something. The first restart is at once.
+///
+/// A server that crashes on every call would otherwise be started as fast as a model can ask.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     falls: usize,

@@ -1,4 +1,8 @@
 //! What carries the messages of a link: a child's pipes, or the network.
+//!
+//! It is also where errors get their words. A server that does not come up is the most frequent trouble that
+//! people have with servers, and the only clues are what it printed, how its process ended and what the sandbox
+//! refused it; all of them are put into one sentence with a hint at what to do.
 
 use std::io;
 use std::path::Path;
@@ -18,6 +22,8 @@ use super::witness::Witness;
 use crate::sandbox::{LongWatch, Manner};
 
 /// How long a process that has closed its stdout gets to end, so that an error can say how it did.
+///
+/// Waiting longer would hold up a call that has failed already.
 const LAST_WORDS_MS: u64 = 500;
 
 #[derive(Debug)]
@@ -76,6 +82,8 @@ impl Carrier {
         }
     }
 
+    /// The end of a sentence about the server. Where the connection was closed, it waits for the process a
+    /// little, because its end says more than that.
     pub(super) async fn why_not_greeted(&self, error: &ClientInitializeError) -> String {
         let why = match error {
             ClientInitializeError::JsonRpcError(error) => {
@@ -124,6 +132,9 @@ impl Carrier {
 }
 
 /// The command, in its sandbox where it has one.
+///
+/// In a sandbox the server has the environment of a server, not that of commands: what a person gave it is
+/// added to the harmless variables, and the sandbox's own places stay.
 fn starting(stdio: &StdioCommand) -> io::Result<Starting> {
     let environment = environment(std::env::vars_os(), &stdio.env);
     if let Some(sandbox) = &stdio.sandbox {
@@ -140,6 +151,7 @@ fn starting(stdio: &StdioCommand) -> io::Result<Starting> {
     Ok(Starting::Plain(command))
 }
 
+/// The directory is looked at first: the system reports a missing one as if the program were missing.
 fn spawn_error(server: &McpServer, stdio: &StdioCommand, error: &io::Error) -> McpError {
     let missing_cwd = stdio.cwd.as_deref().filter(|cwd| !cwd.is_dir());
     let (why, hint) = match (missing_cwd, error.kind()) {
@@ -166,33 +178,43 @@ fn spawn_error(server: &McpServer, stdio: &StdioCommand, error: &io::Error) -> M
 }
 
 pub(super) fn start_error(server: &McpServer, why: String) -> McpError {
-    let hint = match &server.transport {
-        McpTransport::Stdio(stdio) => match &stdio.sandbox {
-            Some(sandbox) => sandbox.refusal_of_server(&stdio.command, &why),
-            None => {
-                "run the command by hand to see what it needs, and whether it speaks MCP on stdio"
-                    .into()
-            }
-        },
-        _ if why.contains("`bonded login") => "runs use that login from then on".into(),
+    McpError::Start {
+        server: server.name.clone(),
+        command: server.address().into(),
+        hint: start_hint(&server.transport, &why),
+        why,
+    }
+}
+
+/// What to do about a server that did not start.
+///
+/// `why` is read for what the sandbox may have refused, and for a login that is demanded, which says itself
+/// what to do.
+fn start_hint(transport: &McpTransport, why: &str) -> String {
+    let check = match transport {
+        McpTransport::Stdio(StdioCommand {
+            sandbox: Some(sandbox),
+            command,
+            ..
+        }) => return sandbox.refusal_of_server(command, why),
+        McpTransport::Stdio(StdioCommand { sandbox: None, .. }) => {
+            return "run the command by hand to see what it needs, and whether it speaks MCP on stdio"
+                .into();
+        }
         McpTransport::Http(_) => {
             "check the server's `url`, and that what answers there speaks MCP over streamable HTTP; \
              a server of the older transport has `type: sse`"
-                .into()
         }
         McpTransport::Sse(_) => {
             "check the server's `url`, and that what answers there speaks MCP over the older stream \
              of events; a newer server has `type: http`"
-                .into()
         }
         McpTransport::Websocket(_) => {
-            "check the server's `url`, and that what answers there speaks MCP over web sockets".into()
+            "check the server's `url`, and that what answers there speaks MCP over web sockets"
         }
     };
-    McpError::Start {
-        server: server.name.clone(),
-        command: server.address().into(),
-        why,
-        hint,
+    match why.contains("`bonded login") {
+        true => "runs use that login from then on".into(),
+        false => check.into(),
     }
 }

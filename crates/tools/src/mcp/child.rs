@@ -1,4 +1,9 @@
 //! A server's process: its group is ended as a whole, and nothing of it outlives us.
+//!
+//! Each process is kept by a task of its own, which alone waits for it. Ending goes in steps: the group is
+//! asked to end, and what is left of it is killed after a grace, or as soon as its leader has ended. Only
+//! when all of that is done does the server count as ended, so that whoever waits for `Living` knows that
+//! nothing is left.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -15,9 +20,13 @@ use crate::process::{Group, lead};
 use crate::sandbox::{Confined, LongWatch};
 
 /// How long a process may take to end by itself once it was asked to.
+///
+/// Long enough for a server to write what it holds, short enough for a person who waits for the program to end.
 const GRACE_MS: u64 = 2000;
 
 /// How long stderr is still read once every process of the group is dead.
+///
+/// A process that has left the group may hold stderr open for ever.
 const DRAIN_MS: u64 = 500;
 
 /// How many processes of a server there are. It is used to wait for the end of them all.
@@ -31,6 +40,7 @@ impl Default for Living {
 }
 
 impl Living {
+    /// The count goes down when the answer is dropped.
     pub(super) fn born(&self) -> Born {
         self.0.send_modify(|living| *living += 1);
         Born(self.0.clone())
@@ -58,6 +68,9 @@ impl Drop for Born {
 }
 
 /// A command that is about to be a server.
+///
+/// A confined one is kept until its process has ended: its scratch directory is in use, and what it made is
+/// settled at the end.
 pub(super) enum Starting {
     Plain(Command),
     Confined(Box<Confined>),
@@ -78,6 +91,7 @@ impl Starting {
         }
     }
 
+    /// The launcher of a sandbox sees to it; any other server needs a guardian.
     fn dies_with_us(&self) -> bool {
         matches!(self, Self::Confined(confined) if confined.dies_with_us)
     }
@@ -87,7 +101,9 @@ impl Starting {
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) long_watch: Option<Arc<LongWatch>>,
+    /// Dropping it is as good as sending: the task takes a closed channel for a request to end.
     stop: watch::Sender<bool>,
+    /// How it ended, as the end of a sentence; `None` while it lives.
     ended: watch::Receiver<Option<String>>,
 }
 
@@ -117,7 +133,7 @@ impl Process {
         let long_watch = starting.long_watch();
         let (stop, stopped) = watch::channel(false);
         let (tell_ended, ended) = watch::channel(None);
-        let kept = Kept {
+        let kept = ChildParts {
             guardian,
             group,
             child,
@@ -156,7 +172,7 @@ impl Process {
 
 /// What is dropped together when the runtime goes away. The group is killed before its leader is reaped,
 /// and the guardian is the first to go, so that it never aims at a number that somebody else has got.
-struct Kept {
+struct ChildParts {
     guardian: Option<Guardian>,
     group: Group,
     child: Child,
@@ -166,8 +182,11 @@ struct Kept {
 }
 
 /// Waits for the end of a child, or brings it about. Returns how it ended, as the end of a sentence.
+///
+/// Stderr is read all the time, since a server whose pipe is full stands still. The group is killed even when
+/// the leader ended by itself, as children of it may live on.
 async fn keep(
-    mut kept: Kept,
+    mut kept: ChildParts,
     mut stopped: watch::Receiver<bool>,
     stderr: Option<ChildStderr>,
     witness: &Witness,
@@ -201,7 +220,7 @@ async fn asked_to_stop(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 
-async fn end(kept: &mut Kept) -> io::Result<ExitStatus> {
+async fn end(kept: &mut ChildParts) -> io::Result<ExitStatus> {
     kept.group.terminate();
     let grace = Duration::from_millis(GRACE_MS);
     match tokio::time::timeout(grace, kept.child.wait()).await {
@@ -239,6 +258,8 @@ struct Guardian {
 }
 
 impl Guardian {
+    /// The shell ignores the signals of a terminal and is in a group of its own, or it would die with us before
+    /// it could act. It has no variables and stands in the root, so that it keeps no directory busy.
     fn over(leader: u32) -> Option<Self> {
         let script = "trap '' HUP INT TERM; read -r line; kill -s KILL -- \"-$1\"";
         let mut shell = Command::new("/bin/sh")

@@ -1,4 +1,8 @@
 //! A tool's result as the model is shown it.
+//!
+//! A model reads text. What a server sends besides is named by its kind, its address, its type and its size, so
+//! that the model knows that it is there; the bytes themselves would fill a context with what no model can
+//! read.
 
 use serde_json::Value;
 
@@ -20,6 +24,8 @@ pub(super) fn shown(result: &Value) -> Shown {
     }
 }
 
+/// Servers that give structured content repeat it as text, as the protocol asks them to; so it is shown only
+/// where there is no text.
 fn text_of(result: &Value) -> String {
     let parts = result.get("content").and_then(Value::as_array);
     let structured = result.get("structuredContent");
@@ -37,6 +43,7 @@ fn joined(parts: &[Value]) -> String {
     parts.join("\n")
 }
 
+/// A result that is not shaped as the protocol demands is shown as it is.
 fn whole(result: &Value) -> String {
     match result {
         Value::Null => String::new(),
@@ -69,6 +76,7 @@ fn part_text(part: &Value) -> String {
     format!("[{}]", words.join(", "))
 }
 
+/// Of what was sent; else what the server says that it is.
 fn size_bytes(part: &Value, resource: &Value) -> Option<u64> {
     let encoded = text(part, "data").or(text(resource, "blob"));
     encoded

@@ -1,4 +1,7 @@
 //! The environment of a server: the harmless variables of ours, and what it is given.
+//!
+//! A server is somebody else's program. It gets what any program needs to start and what a person wrote into
+//! its settings; keys of ours that happen to be in the environment are for none of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

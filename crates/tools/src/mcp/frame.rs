@@ -1,4 +1,9 @@
 //! What a server prints, taken apart: lines, and the messages in them. Pure and bounded.
+//!
+//! Servers print to stdout what should have gone to stderr, write a mark of byte order, or answer with fields
+//! that no version knows. None of that ends a session: what is no message is counted as noise by the caller,
+//! who has a bound for it, and results are kept as they were written. Requests and answers are told apart by
+//! their fields alone.
 
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -9,6 +14,8 @@ use rmcp::service::RxJsonRpcMessage;
 use serde_json::{Map, Value};
 
 /// No message is longer.
+///
+/// The same bound holds on all transports.
 pub(super) const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// What is kept allocated between messages.
@@ -16,22 +23,24 @@ const KEPT_BYTES: usize = 256 * 1024;
 
 /// Lines out of chunks. Holds no more than one line and one chunk.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct FrameLines {
     held: Vec<u8>,
+    /// Where the line begins that is being gathered; before it, lines that were given out.
     begin: usize,
+    /// Up to where no line end was found, so that no byte is looked at twice.
     searched: usize,
     bytes_max: usize,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum FrameLine<'a> {
     Whole(&'a [u8]),
     /// The line is not complete yet: push another chunk.
     More,
     Overlong,
 }
 
-impl Lines {
+impl FrameLines {
     pub(super) fn new(bytes_max: usize) -> Self {
         Self {
             held: Vec::new(),
@@ -41,6 +50,8 @@ impl Lines {
         }
     }
 
+    /// Called only after `next_line` asked for more. What a large message took is given back once it is
+    /// through.
     pub(super) fn push(&mut self, chunk: &[u8]) {
         self.held.drain(..self.begin);
         self.searched -= self.begin;
@@ -52,19 +63,19 @@ impl Lines {
     }
 
     /// The next line without its end. Called until it asks for more.
-    pub(super) fn next_line(&mut self) -> Line<'_> {
+    pub(super) fn next_line(&mut self) -> FrameLine<'_> {
         let found = self.held[self.searched..].iter().position(|b| *b == b'\n');
         let begin = self.begin;
         let end = found.map_or(self.held.len(), |at| self.searched + at);
         self.searched = end + usize::from(found.is_some());
         if end - begin > self.bytes_max {
-            return Line::Overlong;
+            return FrameLine::Overlong;
         }
         if found.is_none() {
-            return Line::More;
+            return FrameLine::More;
         }
         self.begin = self.searched;
-        Line::Whole(&self.held[begin..end])
+        FrameLine::Whole(&self.held[begin..end])
     }
 }
 
@@ -87,6 +98,7 @@ pub(super) enum Notice {
     Progress(String),
 }
 
+/// A list of messages is noise here: whoever may be sent one takes it apart before.
 pub(super) fn parse(line: &[u8]) -> Frame {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let line = line.trim_ascii();
@@ -106,6 +118,8 @@ fn is_version_2(fields: &Map<String, Value>) -> bool {
     fields.get("jsonrpc").and_then(Value::as_str) == Some("2.0")
 }
 
+/// An answer with both a result and an error counts as a result. An answer without an id fits no request, and
+/// is noise.
 fn message(mut fields: Map<String, Value>) -> Frame {
     let id = fields.get("id").filter(|id| !id.is_null()).cloned();
     if fields.contains_key("method") {
@@ -131,6 +145,7 @@ fn message(mut fields: Map<String, Value>) -> Frame {
 /// How much of a server's words about its progress is shown.
 const PROGRESS_CHARS_MAX: usize = 200;
 
+/// The words of a server are cut here, before anybody holds them.
 fn notice(fields: &Map<String, Value>) -> Option<Notice> {
     match fields.get("method")?.as_str()? {
         "notifications/tools/list_changed" => Some(Notice::ToolsChanged),
@@ -192,15 +207,15 @@ mod tests {
     use super::*;
 
     fn lines_of(chunks: &[&[u8]], bytes_max: usize) -> Option<Vec<Vec<u8>>> {
-        let mut lines = Lines::new(bytes_max);
+        let mut lines = FrameLines::new(bytes_max);
         let mut seen = vec![];
         for chunk in chunks {
             lines.push(chunk);
             loop {
                 match lines.next_line() {
-                    Line::Whole(line) => seen.push(line.to_vec()),
-                    Line::More => break,
-                    Line::Overlong => return None,
+                    FrameLine::Whole(line) => seen.push(line.to_vec()),
+                    FrameLine::More => break,
+                    FrameLine::Overlong => return None,
                 }
             }
             assert!(lines.held.len() - lines.begin <= bytes_max, "it is bounded");
@@ -247,7 +262,7 @@ mod tests {
     }
 
     /// A frame in a few words: its kind, and for answers the id and what they say.
-    fn told(line: &[u8]) -> String {
+    fn frame_of(line: &[u8]) -> String {
         match parse(line) {
             Frame::Ignored => "ignored".into(),
             Frame::Notice(notice) => format!("{notice:?}"),
@@ -313,10 +328,10 @@ mod tests {
                 "error -32603: \"bad\"",
             ),
         ] {
-            assert_eq!(told(line.as_bytes()), frame, "{line}");
+            assert_eq!(frame_of(line.as_bytes()), frame, "{line}");
         }
-        assert_eq!(told("[".repeat(100_000).as_bytes()), "noise");
-        assert_eq!(told("{\"a\":".repeat(100_000).as_bytes()), "noise");
+        assert_eq!(frame_of("[".repeat(100_000).as_bytes()), "noise");
+        assert_eq!(frame_of("{\"a\":".repeat(100_000).as_bytes()), "noise");
     }
 
     #[test]

@@ -30,10 +30,10 @@ pub use self::auth::{
     Grant, IdentityProvider, LoggedIn, Oauth, OauthError, OauthSettings, ProviderPlace, Subject,
     SubjectKind, login, logout,
 };
-use self::client::Caller;
+use self::client::HttpCaller;
 pub use self::client::{check_socket_url, check_url};
 use self::exchange::Exchanges;
-pub(super) use self::fault::HttpFault;
+pub(super) use self::fault::{Arrival, HttpFault};
 pub(super) use self::socket::WebSocket;
 pub(super) use self::sse::EventStream;
 use super::child::Born;
@@ -65,7 +65,7 @@ impl Http {
         witness: Arc<Witness>,
         born: Born,
     ) -> Result<Self, McpError> {
-        let caller = Caller::new(server, endpoint)?;
+        let caller = HttpCaller::new(server, endpoint)?;
         let (sender, inbox) = mpsc::channel(WAITING_MAX);
         Ok(Self {
             exchanges: Arc::new(Exchanges::new(caller, sender, witness)),

@@ -1,4 +1,7 @@
 //! A live connection to a server: the one place that knows how servers are reached.
+//!
+//! Nothing above it knows whether a server is a process or an address. It stands for one process or one
+//! session: when that is over, the link is of no use any more, and `upkeep` opens another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,13 +74,16 @@ impl Link {
         Err(start_error(server, refusal.why))
     }
 
+    /// The outer error is one of settings or of starting, after which a second greeting makes no sense; the
+    /// inner one is the server's. Both greetings share one deadline. A process that was not greeted is ended,
+    /// and the second greeting starts another.
     async fn greet(
         server: &McpServer,
         voice: &Arc<Voice>,
         living: &Living,
         lifecycle: ClientLifecycleMode,
         until: Instant,
-    ) -> Result<Result<Self, Refusal>, McpError> {
+    ) -> Result<Result<Self, GreetingRefusal>, McpError> {
         let witness = Arc::new(Witness::new(Arc::clone(voice)));
         let us = Ourselves::new(server.takes_form_defaults);
         let (carrier, greeted) = match &server.transport {
@@ -114,11 +120,11 @@ impl Link {
                     service,
                 }));
             }
-            Ok(Err(error)) => Refusal {
+            Ok(Err(error)) => GreetingRefusal {
                 is_of_server: matches!(error, ClientInitializeError::JsonRpcError(_)),
                 why: carrier.why_not_greeted(&error).await,
             },
-            Err(_) => Refusal {
+            Err(_) => GreetingRefusal {
                 is_of_server: false,
                 why: format!(
                     "did not answer `initialize` within {} ms{}",
@@ -140,6 +146,7 @@ impl Link {
         self.peer.send_request_with_option(request, options).await
     }
 
+    /// It has no timeout of its own: whoever calls it has one.
     pub(super) async fn ask(&self, request: ClientRequest) -> Result<Value, ServiceError> {
         let answer = self.send(request).await?.await_response().await?;
         Ok(value_of(answer))
@@ -164,6 +171,7 @@ impl Link {
         let _ = self.peer.send_notification(notification.into()).await;
     }
 
+    /// A process may have ended before its pipe was read to the end, so both are asked.
     pub(super) fn is_open(&self) -> bool {
         !self.peer.is_transport_closed() && !self.carrier.has_ended()
     }
@@ -201,7 +209,7 @@ impl Link {
 }
 
 /// Why a server was not greeted.
-struct Refusal {
+struct GreetingRefusal {
     /// The server itself has refused.
     is_of_server: bool,
     /// As the end of a sentence.

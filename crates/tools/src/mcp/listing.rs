@@ -1,4 +1,8 @@
 //! What a server offers, made into specs.
+//!
+//! A list is checked tool by tool, and a tool that cannot be used is left out with a warning: one bad schema
+//! must not take the others with it. Two tools that would have the same name for a model are an error, because
+//! leaving out either would be a guess. All bounds are there against servers that list without end.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +14,16 @@ use serde_json::Value;
 use super::error::McpError;
 use super::http::HttpFault;
 use super::link::Link;
-use super::name::shown_name;
 use super::settings::{McpServer, is_all};
+use crate::tool_name::shown_name;
 
+/// Far more than any model can choose from.
 const TOOLS_MAX: usize = 1000;
+/// Against pages that lead to each other.
 const PAGES_MAX: usize = 1000;
+/// Of all tools together, as JSON.
 const LIST_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// What is longer is cut at a character, not refused.
 const DESCRIPTION_BYTES_MAX: usize = 32 * 1024;
 /// A model is shown it in every request.
 const SCHEMA_BYTES_MAX: usize = 256 * 1024;
@@ -141,6 +149,7 @@ fn unknown_names(server: &McpServer, listed: &[Value]) -> Vec<String> {
     unknown.map(warn).collect()
 }
 
+/// The kernel is asked about each spec by itself, so that its rules need not be known here.
 fn spec_of(server: &McpServer, name: &str, tool: &Value) -> Result<ToolSpec, String> {
     let text = |field| tool.get(field).and_then(Value::as_str);
     let description = text("description").or(text("title")).unwrap_or_default();
@@ -160,6 +169,8 @@ fn spec_of(server: &McpServer, name: &str, tool: &Value) -> Result<ToolSpec, Str
     }
 }
 
+/// A schema without a type is one of an object, as servers leave it out. It is compiled once here, so that a
+/// call never fails for a schema that cannot be used.
 fn schema_of(tool: &Value) -> Result<Value, String> {
     let Some(Value::Object(schema)) = tool.get("inputSchema") else {
         return Err("its input schema is not an object".into());
@@ -184,6 +195,8 @@ fn schema_of(tool: &Value) -> Result<Value, String> {
     }
 }
 
+/// A server's hints are believed only as far as they say that less can go wrong on a repetition; one that says
+/// nothing writes.
 fn effect_of(tool: &Value) -> ToolEffect {
     let hint = |name| {
         let hint = tool.get("annotations").and_then(|hints| hints.get(name));
@@ -203,8 +216,8 @@ fn effect_of(tool: &Value) -> ToolEffect {
 fn is_ordered(tool: &Value) -> bool {
     let hints = tool.get("annotations");
     let hint = |name| hints?.get(name)?.as_bool();
-    let is_told = hint("readOnlyHint").is_some() || hint("destructiveHint") == Some(true);
-    is_told && effect_of(tool) != ToolEffect::Idempotent
+    let has_hint = hint("readOnlyHint").is_some() || hint("destructiveHint") == Some(true);
+    has_hint && effect_of(tool) != ToolEffect::Idempotent
 }
 
 #[cfg(test)]

@@ -15,25 +15,31 @@ pub enum McpNews<'a> {
     /// Something that a person should look after.
     Warning(&'a str),
     /// How far a call has come, in the server's own words. It prolongs nothing.
-    Progress { server: &'a str, text: &'a str },
+    Progress {
+        /// By its name in the configuration.
+        server: &'a str,
+        /// As the server wrote it: it may hold anything.
+        text: &'a str,
+    },
 }
 
-/// Told the news.
-pub type Tell = Arc<dyn Fn(McpNews<'_>) + Send + Sync>;
+/// Told the news of all servers. No event of `tracing`: whether progress is shown is an option of the surface, and a warning
+/// is shown at whatever level the surface logs.
+pub type OnNews = Arc<dyn Fn(McpNews<'_>) + Send + Sync>;
 
 /// One server's way to whoever listens.
 pub(super) struct Voice {
     server: String,
-    tell: Option<Tell>,
-    progress_told: Mutex<Option<Instant>>,
+    tell: Option<OnNews>,
+    progress_at: Mutex<Option<Instant>>,
 }
 
 impl Voice {
-    pub(super) fn new(server: &str, tell: Option<Tell>) -> Self {
+    pub(super) fn new(server: &str, tell: Option<OnNews>) -> Self {
         Self {
             server: server.into(),
             tell,
-            progress_told: Mutex::default(),
+            progress_at: Mutex::default(),
         }
     }
 
@@ -47,12 +53,12 @@ impl Voice {
         let Some(tell) = &self.tell else { return };
         let now = Instant::now();
         {
-            let told = self.progress_told.lock();
-            let mut told = told.unwrap_or_else(PoisonError::into_inner);
-            if told.is_some_and(|told| now.duration_since(told) < PROGRESS_PAUSE) {
+            let last = self.progress_at.lock();
+            let mut last = last.unwrap_or_else(PoisonError::into_inner);
+            if last.is_some_and(|last| now.duration_since(last) < PROGRESS_PAUSE) {
                 return;
             }
-            *told = Some(now);
+            *last = Some(now);
         }
         let server = &self.server;
         tell(McpNews::Progress { server, text });
@@ -73,7 +79,7 @@ mod tests {
     async fn progress_is_told_ten_times_a_second_at_most_and_warnings_always() {
         let heard = Arc::new(Mutex::new(vec![]));
         let ear = Arc::clone(&heard);
-        let tell: Tell = Arc::new(move |news| {
+        let tell: OnNews = Arc::new(move |news| {
             let mut heard = ear.lock().expect("nobody panics");
             heard.push(format!("{news:?}"));
         });

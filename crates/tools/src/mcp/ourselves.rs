@@ -1,4 +1,7 @@
 //! What a server is told of us, and what we answer it.
+//!
+//! No capability is announced that needs a person: a run may be alone. A server that asks
+//! for anything else gets the library's own answer.
 
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,

@@ -1,4 +1,8 @@
 //! What a server offers now, beside what a run was begun with.
+//!
+//! A server could describe a tool harmlessly, wait until a person has approved of it, and describe it
+//! otherwise. So a run keeps each tool as it was, and before every call the two are compared: schema,
+//! description and declared effect. A tool that differs is not called by that run.
 
 use std::sync::Arc;
 
@@ -22,6 +26,7 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
+    /// All of them hold the same offers, whose pointer is compared first.
     pub(super) fn all_of(offers: &Arc<Offers>) -> impl Iterator<Item = Self> {
         offers.tools.iter().map(|offered| Self {
             offered: offered.clone(),

@@ -1,14 +1,19 @@
 //! The servers of a process. Each is started at most once, and all of them are ended.
+//!
+//! A shared server is started by the first run that wants it and serves all others; one that is not shared is
+//! leased to a single run. Several runs may ask for the same server at once: one starts it, and the others wait
+//! for that start. A start that failed may be tried again, also with other settings; a server that runs keeps
+//! the settings that it was started with.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::{BoxFuture, join_all, try_join_all};
 use tokio::sync::{OnceCell, Semaphore};
 
 use super::error::McpError;
-use super::news::{McpNews, Tell};
+use super::news::{McpNews, OnNews};
 use super::pin::Pinned;
 use super::settings::McpServer;
 use super::tool::{Lease, McpTool};
@@ -19,27 +24,31 @@ use crate::tool::Tool;
 /// The running servers. `start` gives their tools, to many runs if need be; `stop` ends them. Dropping the
 /// pool ends them too, without waiting; the tools fail from then on.
 pub struct McpServers {
-    tell: Option<Tell>,
+    tell: Option<OnNews>,
     queues: Arc<Queues>,
     starting: Semaphore,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
 }
 
+/// Changed only under its lock, which is never held across an await.
 #[derive(Default)]
-struct State {
-    slots: BTreeMap<String, Arc<Slot>>,
+struct PoolState {
+    slots: BTreeMap<String, Arc<ServerSlot>>,
     /// Servers that only one run uses each.
     leased: Vec<Arc<Upkeep>>,
+    /// For good: a server that is asked for afterwards is refused, so that none is born while others are waited
+    /// for.
     is_stopped: bool,
 }
 
 /// A server that is being started, or was.
-struct Slot {
+struct ServerSlot {
     upkeep: Arc<Upkeep>,
+    /// Still empty when a start failed, so that the next one who comes tries it.
     is_up: OnceCell<()>,
 }
 
-impl Slot {
+impl ServerSlot {
     /// Whether the server did not start, and nobody is starting it. Its settings may change then.
     fn is_idle(self: &Arc<Self>) -> bool {
         self.is_up.get().is_none() && Arc::strong_count(self) == 1
@@ -49,7 +58,9 @@ impl Slot {
 /// The tools of servers, and what a person should know about those that are not among them.
 #[derive(Clone, Default)]
 pub struct McpTools {
+    /// Those of all servers that run, in the order of the servers.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// One sentence each, without the word warning.
     pub warnings: Vec<String>,
 }
 
@@ -66,14 +77,24 @@ impl McpServers {
 
     /// Tells what a person may want to know while the servers are used.
     #[must_use]
-    pub fn telling(mut self, tell: Tell) -> Self {
+    pub fn telling(mut self, tell: OnNews) -> Self {
         self.tell = Some(tell);
         self
     }
 
     /// Starts the servers that do not run yet, and gives the tools of them all. A server that is not
     /// required and cannot be started is a warning.
-    pub async fn start(&self, servers: &[McpServer]) -> Result<McpTools, McpError> {
+    ///
+    /// Boxed here, because what an async function does is compiled by whoever awaits it, at their level of
+    /// optimisation.
+    pub fn start<'a>(
+        &'a self,
+        servers: &'a [McpServer],
+    ) -> BoxFuture<'a, Result<McpTools, McpError>> {
+        Box::pin(self.start_all(servers))
+    }
+
+    async fn start_all(&self, servers: &[McpServer]) -> Result<McpTools, McpError> {
         let started = servers.iter().map(|server| self.start_or_leave_out(server));
         // The first that fails is told at once, whatever the others take.
         let started = try_join_all(started).await?;
@@ -106,6 +127,7 @@ impl McpServers {
         })
     }
 
+    /// The queue is looked for before anything is started: a name that is none is a mistake in the settings.
     async fn start_one(&self, server: &McpServer) -> Result<McpTools, McpError> {
         server.check()?;
         let queue = self.queues.get(server.queue.as_deref());
@@ -159,7 +181,8 @@ impl McpServers {
         Ok(tools_of(&upkeep, queue, Some(&lease)))
     }
 
-    fn slot(&self, server: &McpServer) -> Result<Arc<Slot>, McpError> {
+    /// Two servers of one name with different settings cannot both run, since tools are called by that name.
+    fn slot(&self, server: &McpServer) -> Result<Arc<ServerSlot>, McpError> {
         let mut state = self.lock();
         if state.is_stopped {
             return Err(McpError::Stopped);
@@ -173,7 +196,7 @@ impl McpServers {
             _ => {}
         }
         let upkeep = Upkeep::new(server.clone(), self.tell.clone());
-        let slot = Arc::new(Slot {
+        let slot = Arc::new(ServerSlot {
             upkeep: Arc::new(upkeep),
             is_up: OnceCell::new(),
         });
@@ -182,10 +205,13 @@ impl McpServers {
     }
 
     /// Ends every server and waits until none of their processes is left.
-    pub async fn stop(&self) {
-        join_all(self.stop_all().iter().map(|upkeep| upkeep.ended())).await;
+    pub fn stop(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            join_all(self.stop_all().iter().map(|upkeep| upkeep.ended())).await;
+        })
     }
 
+    /// Asks all of them to end at once, and leaves the waiting to the caller.
     fn stop_all(&self) -> Vec<Arc<Upkeep>> {
         let mut state = self.lock();
         state.is_stopped = true;
@@ -195,7 +221,7 @@ impl McpServers {
         upkeeps
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         // Every change is whole by itself.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,6 +14,7 @@ use crate::sandbox::Sandbox;
 pub struct McpServer {
     /// Letters, digits, `_` and `-`. The names of its tools begin with it.
     pub name: String,
+    /// Where and how it is reached.
     pub transport: McpTransport,
     /// Names as the server gives them, in any case; `*` or `any` is all of them.
     pub tools_allowed: Vec<String>,
@@ -29,6 +30,7 @@ pub struct McpServer {
     pub queue: Option<String>,
     /// Whether all runs use it together; otherwise each has one of its own, which ends with its tools.
     pub shared: bool,
+    /// What is sent to find out.
     pub health_probe: HealthProbe,
     /// Whether forms that the server asks to be filled in are answered with their own defaults; otherwise
     /// they are declined, because nobody is there to read them.
@@ -38,15 +40,17 @@ pub struct McpServer {
 /// How one finds out whether a server still lives, once a call was given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HealthProbe {
+    /// The message of the protocol that is for this.
     #[default]
     Ping,
+    /// For servers that do not answer a ping.
     ListTools,
 }
 
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum McpTransport {
+    /// A process of ours, which ends with the pool.
     Stdio(StdioCommand),
     /// Streamable HTTP.
     Http(HttpEndpoint),
@@ -71,6 +75,7 @@ impl McpTransport {
 /// Where a server is that others have started.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct HttpEndpoint {
+    /// May hold a key, and is not shown.
     pub url: String,
     /// Sent with every request, as they are.
     pub headers: BTreeMap<String, String>,
@@ -81,10 +86,13 @@ pub struct HttpEndpoint {
 /// The command that is a server.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StdioCommand {
+    /// A path, or a name that is looked for in PATH.
     pub command: String,
+    /// May hold secrets, and are not shown.
     pub args: Vec<String>,
     /// What the server sees besides the few variables that every program needs, as it is.
     pub env: BTreeMap<String, String>,
+    /// Without one, the directory of this process.
     pub cwd: Option<PathBuf>,
     /// Without one the server does what the user may do.
     pub sandbox: Option<Arc<Sandbox>>,
@@ -101,6 +109,7 @@ impl McpServer {
         Self::new(name, McpTransport::Http(endpoint))
     }
 
+    /// All of its tools, 30 seconds to start, required, shared by all runs, in the default queue.
     pub fn new(name: &str, transport: McpTransport) -> Self {
         Self {
             name: name.into(),
@@ -133,7 +142,7 @@ impl McpServer {
     pub(super) fn sandbox(&self) -> Option<&Arc<Sandbox>> {
         match &self.transport {
             McpTransport::Stdio(stdio) => stdio.sandbox.as_ref(),
-            _ => None,
+            McpTransport::Http(_) | McpTransport::Sse(_) | McpTransport::Websocket(_) => None,
         }
     }
 

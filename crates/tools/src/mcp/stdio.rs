@@ -1,4 +1,7 @@
 //! Messages as lines on the stdin and stdout of a child process.
+//!
+//! One task reads and many may write: a lock on stdin keeps lines whole. A server that prints without end,
+//! prints no messages or asks without reading is cut off with a reason that its last words give.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
-use super::frame::{Frame, LINE_BYTES_MAX, Line, Lines, parse};
+use super::frame::{Frame, FrameLine, FrameLines, LINE_BYTES_MAX, parse};
 use super::witness::Witness;
 
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -29,8 +32,9 @@ pub(super) struct Stdio {
     stdin: Arc<Mutex<Option<ChildStdin>>>,
     stdout: ChildStdout,
     chunk: Vec<u8>,
-    lines: Lines,
+    lines: FrameLines,
     noise_bytes: u64,
+    /// Requests of the server that were read and whose answers are not written yet.
     unanswered: Arc<AtomicUsize>,
     witness: Arc<Witness>,
 }
@@ -41,7 +45,7 @@ impl Stdio {
             stdin: Arc::new(Mutex::new(Some(stdin))),
             stdout,
             chunk: vec![0; CHUNK_BYTES],
-            lines: Lines::new(LINE_BYTES_MAX),
+            lines: FrameLines::new(LINE_BYTES_MAX),
             noise_bytes: 0,
             unanswered: Arc::default(),
             witness,
@@ -52,13 +56,13 @@ impl Stdio {
     fn next_here(&mut self) -> Result<Option<RxJsonRpcMessage<RoleClient>>, String> {
         loop {
             let line = match self.lines.next_line() {
-                Line::More => return Ok(None),
-                Line::Overlong => {
+                FrameLine::More => return Ok(None),
+                FrameLine::Overlong => {
                     return Err(format!(
                         "printed a line of more than {LINE_BYTES_MAX} bytes"
                     ));
                 }
-                Line::Whole(line) => line,
+                FrameLine::Whole(line) => line,
             };
             match parse(line) {
                 Frame::Message(message) => {
@@ -81,6 +85,7 @@ impl Stdio {
         }
     }
 
+    /// Counted before the message is handed on, and uncounted when an answer is written.
     fn admit(&self, message: &RxJsonRpcMessage<RoleClient>) -> Result<(), String> {
         if !matches!(message, JsonRpcMessage::Request(_)) {
             return Ok(());

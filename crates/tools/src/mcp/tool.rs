@@ -1,9 +1,14 @@
 //! A tool that a server executes.
+//!
+//! It adds to a bare call what makes it safe: the arguments are an object, the time is bounded by the server's
+//! settings besides the call's own, an interrupted call is repeated at most once, and what the server wrote
+//! meanwhile is settled before the result is given out.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::{Invocation, ToolSpec};
+use futures_util::future::BoxFuture;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, RequestMetaObject};
 use serde_json::{Map, Value};
 
@@ -15,7 +20,7 @@ use super::pin::{Pinned, difference};
 use super::upkeep::Upkeep;
 use crate::fault::{self, ToolFault};
 use crate::queue::Queue;
-use crate::tool::{BoxFuture, Tool, ToolValue};
+use crate::tool::{Tool, ToolValue};
 
 /// Where a server finds the key of a call. It is the same for every execution of the call.
 const KEY: &str = "bonded/idempotencyKey";
@@ -117,6 +122,7 @@ impl McpTool {
         }
     }
 
+    /// The key is in the metadata, where a server that knows nothing of it does not look.
     fn request(&self, arguments: Map<String, Value>, key: String) -> ClientRequest {
         let mut meta = RequestMetaObject::default();
         meta.insert(KEY.into(), key.into());

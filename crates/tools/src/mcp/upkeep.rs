@@ -1,4 +1,9 @@
 //! Keeps one server up: opens its link, opens it again after it fell, and knows what it offers.
+//!
+//! A server is started again by the call that needs it, not in the background: one that nobody calls stays
+//! down. One call restarts and the others are told to try again, and between restarts there is a growing pause.
+//! The state is under one lock that is never held across an await; each link is compared by its pointer, so
+//! that the fall of an old link does not count against a new one.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +18,7 @@ use super::child::Living;
 use super::error::{McpError, REQUEST_REFUSED, RESTART_FAILED, RESTART_IN_PROGRESS, STOPPED};
 use super::link::Link;
 use super::listing::{list, offered};
-use super::news::{Tell, Voice};
+use super::news::{OnNews, Voice};
 use super::pin::Offers;
 use super::settings::McpServer;
 use crate::fault::ToolFault;
@@ -26,11 +31,11 @@ pub(super) struct Upkeep {
     stopping: watch::Sender<bool>,
     /// Held by the one who asks again what the server offers.
     listing: tokio::sync::Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<UpkeepState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct UpkeepState {
     link: Option<Arc<Link>>,
     offers: Arc<Offers>,
     /// How many changes the server had announced when it was asked what it offers.
@@ -53,7 +58,7 @@ struct Opened {
 }
 
 /// What a call finds.
-enum Found {
+enum LinkLookup {
     Up(Arc<Link>),
     /// It is this call that restarts the server.
     Down,
@@ -61,8 +66,8 @@ enum Found {
 }
 
 impl Upkeep {
-    pub(super) fn new(server: McpServer, tell: Option<Tell>) -> Self {
-        let state = State {
+    pub(super) fn new(server: McpServer, tell: Option<OnNews>) -> Self {
+        let state = UpkeepState {
             link: None,
             offers: Arc::default(),
             changes_seen: 0,
@@ -144,9 +149,9 @@ impl Upkeep {
     /// The link of a server that is up, and whose offers are known as they are now.
     pub(super) async fn link(self: &Arc<Self>) -> Result<Arc<Link>, ToolFault> {
         let link = match self.find() {
-            Found::Up(link) => link,
-            Found::Fault(fault) => return Err(fault),
-            Found::Down => {
+            LinkLookup::Up(link) => link,
+            LinkLookup::Fault(fault) => return Err(fault),
+            LinkLookup::Down => {
                 let upkeep = Arc::clone(self);
                 // Its own task: the server is started to the end, even if this call is given up.
                 let restarting = tokio::spawn(async move { upkeep.restart().await });
@@ -160,15 +165,16 @@ impl Upkeep {
         Ok(link)
     }
 
-    fn find(&self) -> Found {
+    /// Whoever gets `Down` must restart, and end with `is_restarting` taken back.
+    fn find(&self) -> LinkLookup {
         let mut state = self.lock();
         if self.is_stopping() {
-            return Found::Fault(self.stopped());
+            return LinkLookup::Fault(self.stopped());
         }
         match state.link.take() {
             Some(link) if link.is_open() => {
                 state.link = Some(Arc::clone(&link));
-                return Found::Up(link);
+                return LinkLookup::Up(link);
             }
             Some(link) => {
                 link.stop();
@@ -178,7 +184,7 @@ impl Upkeep {
         }
         if state.is_restarting {
             let message = format!("server {:?} is being started; try again", self.server.name);
-            return Found::Fault(ToolFault::new(RESTART_IN_PROGRESS, message));
+            return LinkLookup::Fault(ToolFault::new(RESTART_IN_PROGRESS, message));
         }
         let wait = state.not_before.saturating_duration_since(Instant::now());
         if !wait.is_zero() {
@@ -186,10 +192,10 @@ impl Upkeep {
             let wait_s = wait.as_secs_f64().ceil();
             let message =
                 format!("server {name:?} is down and is not started before {wait_s} s: it {why}");
-            return Found::Fault(ToolFault::new(RESTART_FAILED, message));
+            return LinkLookup::Fault(ToolFault::new(RESTART_FAILED, message));
         }
         state.is_restarting = true;
-        Found::Down
+        LinkLookup::Down
     }
 
     async fn restart(&self) -> Result<Arc<Link>, ToolFault> {
@@ -208,6 +214,9 @@ impl Upkeep {
     }
 
     /// Asks again what the server offers, if it has said that this has changed.
+    ///
+    /// The count of changes is read before the question: a change that is announced meanwhile leads to another
+    /// question, never to a list that is out of date.
     async fn refresh(&self, link: &Arc<Link>) -> Result<(), ToolFault> {
         let is_known = || self.lock().changes_seen == link.changes();
         if is_known() {
@@ -311,13 +320,13 @@ impl Upkeep {
         ToolFault::new(STOPPED, message)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, UpkeepState> {
         // Every change is whole by itself.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl UpkeepState {
     fn take_in(&mut self, opened: Opened) -> Arc<Link> {
         let link = Arc::new(opened.link);
         self.link = Some(Arc::clone(&link));
@@ -332,6 +341,7 @@ impl State {
             .is_some_and(|held| Arc::ptr_eq(held, link))
     }
 
+    /// The pause begins with the fall, so that a server that was down for long is started at once.
     fn fall(&mut self, why: String) {
         self.not_before = Instant::now() + self.backoff.fell();
         self.why = why;

@@ -1,4 +1,7 @@
 //! What was seen of a server besides its messages: what an error says about it.
+//!
+//! It belongs to one link and is shared by all that read from the server. Everything in it is bounded: the end
+//! of stderr, the first line that was no message, a count of the others.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,17 +18,19 @@ const SHOWN_CHARS_MAX: usize = 200;
 
 #[derive(Debug)]
 pub(super) struct Witness {
-    seen: Mutex<Seen>,
+    seen: Mutex<Sightings>,
     /// How often the server has said that its tools are others now.
     changes: AtomicU64,
     voice: Arc<Voice>,
 }
 
+/// What a server says may hold anything; it is shown in errors and never acted on.
 #[derive(Debug, Default)]
-struct Seen {
+struct Sightings {
     stderr: VecDeque<u8>,
     noise: Option<String>,
     noise_lines: u64,
+    /// As the end of a sentence about the server.
     broken: Option<String>,
 }
 
@@ -113,7 +118,7 @@ impl Witness {
         remarks
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, Sightings> {
         // Every change is whole by itself.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,8 @@
 //! What a file keeps when another takes its place.
+//!
+//! Replacing a file must look to others like writing to it. Owner, mode and attributes are copied before the
+//! new file is in its place, so that it is never there with more rights than the old one had. What only the
+//! system may set is left to it.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -51,6 +55,7 @@ fn take_away(file: &File, name: &CStr) -> io::Result<()> {
     }
 }
 
+/// None where the file system has no such attributes.
 fn names(file: &File) -> io::Result<Vec<CString>> {
     // Most files have few names or none.
     let mut list = vec![0; 256];

@@ -13,7 +13,9 @@ use rustix::io::Errno;
 use crate::fault::ToolFault;
 use crate::task::Cancel;
 
+/// After that the call goes on without the lock.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// The first pause between two tries; each is twice as long as the one before.
 const PAUSE_MIN: Duration = Duration::from_micros(50);
 const PAUSE_MAX: Duration = Duration::from_millis(2);
 

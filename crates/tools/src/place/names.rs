@@ -1,4 +1,8 @@
 //! The other names of a file that has several. Whoever writes to it writes to all of them, so they must all be seen.
+//!
+//! The number of names is known from the file itself, and the working directory is searched until all are
+//! found. One that is not found lies outside, where nothing may be changed, and the call is refused. The search
+//! is needed only for files with several names, which are rare.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -9,14 +13,20 @@ use rustix::fs::{AtFlags, Dir, FileType, Stat, statat};
 use super::temp::OtherName;
 use crate::beneath::{DIRECTORY, Links};
 use crate::fault::{self, ToolFault};
-use crate::file_tool::Job;
+use crate::file_tool::FileJob;
 use crate::protected::Protected;
 
 /// How many entries of the working directory are looked at.
+///
+/// Beyond it the names count as not found, so that a call on a huge tree is refused instead of taking for ever.
 const ENTRIES_MAX: usize = 500_000;
 
 /// All other names of a file. Refused where one of them is not found in the working directory, or is protected.
-pub(super) fn others(job: &Job<'_>, own: &Path, stat: &Stat) -> Result<Vec<OtherName>, ToolFault> {
+pub(super) fn others(
+    job: &FileJob<'_>,
+    own: &Path,
+    stat: &Stat,
+) -> Result<Vec<OtherName>, ToolFault> {
     let Some(wanted) = usize::try_from(stat.st_nlink)
         .ok()
         .and_then(|links| links.checked_sub(1))
@@ -59,7 +69,7 @@ pub(super) fn others(job: &Job<'_>, own: &Path, stat: &Stat) -> Result<Vec<Other
 }
 
 struct Hunt<'a> {
-    job: &'a Job<'a>,
+    job: &'a FileJob<'a>,
     own: &'a Path,
     stat: &'a Stat,
     found: Vec<OtherName>,
@@ -95,6 +105,8 @@ impl Hunt<'_> {
         Ok(())
     }
 
+    /// The number of an entry is unique only within its file system, so that the device is compared as well.
+    /// Every name is judged as if it had been the one that was given.
     fn add(&mut self, path: &Path, opened: &OwnedFd) -> Result<(), ToolFault> {
         let Some(name) = path.file_name().filter(|_| path != self.own) else {
             return Ok(());

@@ -1,4 +1,11 @@
 //! A new file beside its place, and how it gets there.
+//!
+//! A file that is replaced is never written to. The new one is made beside it, filled, made durable, and then
+//! changes places with the old one in one step, which is the only way to see afterwards what was replaced. On
+//! file systems that cannot exchange, there is a moment between looking and renaming in which somebody else's
+//! change is lost.
+//!
+//! What a crash leaves is a file with a name that says so. It is removed when the call is repeated.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,6 +25,7 @@ use crate::workdir::{open_entry, size_of};
 
 const UNFINISHED_BEGIN: &str = ".bonded-";
 const UNFINISHED_END: &str = ".tmp";
+/// 96 bits of a hash.
 const UNFINISHED_DIGITS: usize = 24;
 
 /// How many calls may be under way that would have the same name.
@@ -56,6 +64,8 @@ pub(super) struct Temp<'a> {
     pub(super) file: File,
     /// As it was made.
     pub(super) stat: Stat,
+    /// Whether there is still something under the temporary name to remove: the new file, or the old one after
+    /// an exchange.
     is_left: bool,
 }
 
@@ -135,6 +145,8 @@ impl<'a> Temp<'a> {
         Ok(Put::Changed)
     }
 
+    /// It goes on until what comes out of the place is our own file: everything else that comes out was put
+    /// there by somebody, and the newest of it belongs there.
     fn put_back(&self, target: &OsStr) -> io::Result<()> {
         let (dir, name) = (self.dir, self.name.as_str());
         loop {
@@ -170,6 +182,9 @@ impl<'a> Temp<'a> {
     }
 
     /// Gives the new file, which has `target` for a name by now, another name of the old one too.
+    ///
+    /// A name that has become another file meanwhile is let be. A crash between two names leaves them as two
+    /// files, of which each is whole.
     pub(super) fn rename_too(&self, target: &OsStr, other: &OtherName) -> io::Result<()> {
         if !is_named(&other.dir, &other.name, &other.stat)? {
             return Ok(());
@@ -197,6 +212,7 @@ impl Drop for Temp<'_> {
     }
 }
 
+/// The number is for calls of the same key that are under way at once.
 fn name_of(target: &OsStr, key: &str, number: u32) -> String {
     let number = match number {
         0 => String::new(),
@@ -259,6 +275,8 @@ fn is_seen(dir: &OwnedFd, name: &OsStr, seen: &File, content: Option<&[u8]>) -> 
     Ok(size_of(&stat) == content.len() as u64 && begins_with(seen, content)?)
 }
 
+/// By position, so that the file's own is not moved, and piece by piece, so that a large file is not read into
+/// memory again.
 fn begins_with(file: &File, content: &[u8]) -> io::Result<bool> {
     let mut chunk = [0; 16 * 1024];
     let mut at = 0;

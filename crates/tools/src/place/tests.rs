@@ -31,8 +31,8 @@ impl Scene {
         }
     }
 
-    fn job(&self) -> Job<'_> {
-        Job {
+    fn job(&self) -> FileJob<'_> {
+        FileJob {
             workdir: &self.workdir,
             call: &self.call,
             cancel: &self.cancel,
@@ -105,13 +105,13 @@ fn a_call(dir: &Path) -> Invocation {
 }
 
 /// Adds a letter to what is there.
-fn adding(seen: Option<&mut Seen>, letter: u8) -> Result<Change<()>, ToolFault> {
+fn adding(seen: Option<&mut HeldFile>, letter: u8) -> Result<FileChange<()>, ToolFault> {
     let mut content = match seen {
         Some(seen) => seen.content("f")?.to_vec(),
         None => vec![],
     };
     content.push(letter);
-    Ok(Change::Replace(content, ()))
+    Ok(FileChange::Replace(content, ()))
 }
 
 #[test]

@@ -1,4 +1,7 @@
 //! Calls of this process that change one file come one after the other.
+//!
+//! Locks on files do not do for that: a file that is replaced takes its lock with it, and a file that does not
+//! exist has none. A turn is for a place, and is had before the file is opened.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,29 +13,31 @@ use crate::protected::Identity;
 use crate::task::Cancel;
 
 /// The directory that holds the file, and the path from there.
-type Key = (Identity, PathBuf);
+type TurnKey = (Identity, PathBuf);
 
 /// How long it may take until a waiting call notices that nobody waits for it any more.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// There is one for each place that is in use, and it goes with the last who wants it.
 #[derive(Default)]
-struct Line {
+struct WaitingLine {
     is_taken: bool,
     waiting: usize,
     free: Arc<Condvar>,
 }
 
-static LINES: LazyLock<Mutex<HashMap<Key, Line>>> = LazyLock::new(Mutex::default);
+static LINES: LazyLock<Mutex<HashMap<TurnKey, WaitingLine>>> = LazyLock::new(Mutex::default);
 
-fn lines() -> MutexGuard<'static, HashMap<Key, Line>> {
+fn lines() -> MutexGuard<'static, HashMap<TurnKey, WaitingLine>> {
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The right to change a file, given up when it is dropped.
-pub(super) struct Turn(Key);
+pub(super) struct FileTurn(TurnKey);
 
-impl Turn {
-    pub(super) fn take(key: Key, cancel: &Cancel) -> Result<Self, ToolFault> {
+impl FileTurn {
+    /// It blocks the thread. Nobody is promised the next turn: whoever is woken or comes first has it.
+    pub(super) fn take(key: TurnKey, cancel: &Cancel) -> Result<Self, ToolFault> {
         let mut lines = lines();
         let line = lines.entry(key.clone()).or_default();
         if !line.is_taken {
@@ -63,7 +68,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for FileTurn {
     fn drop(&mut self) {
         let mut lines = lines();
         let Some(line) = lines.get_mut(&self.0) else {

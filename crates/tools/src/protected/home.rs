@@ -5,10 +5,10 @@ use std::path::{Component, Path, PathBuf};
 /// The homes of whoever runs this: what HOME says, and what the user database says, which programs ask as well.
 /// Absolute, without links, each once; a home that is the root of all files is none.
 pub fn homes() -> Vec<PathBuf> {
-    let said = std::env::var_os("HOME").map(PathBuf::from);
+    let variable = std::env::var_os("HOME").map(PathBuf::from);
     let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let known = home_of(&users, rustix::process::getuid().as_raw());
-    let mut homes: Vec<PathBuf> = [said, known]
+    let mut homes: Vec<PathBuf> = [variable, known]
         .into_iter()
         .flatten()
         .filter(|home| home.is_absolute())

@@ -1,18 +1,21 @@
 //! Reading an answer: bounded, and honest about what was left unread.
+//!
+//! Answers are not asked to be compressed and are not unpacked: a small body could become an endless one. The
+//! bound is on what is read, so that a server that sends more is cut off and the model is told.
 
 use reqwest::Response;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 
 use super::error::UNREACHABLE;
+use crate::causes::causes;
 use crate::fault::ToolFault;
-use crate::http_client::causes;
 
 /// No more of an answer is read.
 pub(super) const BYTES_MAX: u64 = 10 * 1024 * 1024;
 
 /// An answer as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct RestAnswer {
     pub(super) status: u16,
     /// Lower-case, without parameters; empty where the server says none.
     pub(super) content_type: String,
@@ -23,8 +26,11 @@ pub(super) struct Answer {
     pub(super) is_cut: bool,
 }
 
-impl Answer {
+impl RestAnswer {
     /// Reads at most `bytes_max` bytes. What lies beyond is never taken into memory.
+    ///
+    /// An answer of exactly `bytes_max` bytes is whole. One that breaks off is a fault, and what was read of it
+    /// is dropped.
     pub(super) async fn read(mut response: Response, bytes_max: u64) -> Result<Self, ToolFault> {
         let mut answer = Self {
             status: response.status().as_u16(),

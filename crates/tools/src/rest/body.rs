@@ -1,4 +1,8 @@
 //! The body of a request: JSON with places, or text with places.
+//!
+//! An argument can only ever become a value. JSON is read before the arguments are known and filled as a tree,
+//! so that no quote in an argument ends a text; only a template that is no JSON is filled as text, and whoever
+//! writes one has to know what the server makes of it.
 
 use serde_json::{Map, Value};
 
@@ -8,25 +12,27 @@ use super::template::{Template, argument};
 pub(super) const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
 
 /// What is sent, before the arguments are known.
+///
+/// Which of the two it is, is decided when the settings are read, never by an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum BodyTemplate {
-    Json(Node),
+    Json(BodyNode),
     Text(Template),
 }
 
 /// JSON with places. A text that is one place becomes the argument itself, whatever its type.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
+pub(super) enum BodyNode {
     Place(String),
     Text(Template),
-    List(Vec<Node>),
-    Fields(Vec<(String, Node)>),
+    List(Vec<BodyNode>),
+    Fields(Vec<(String, BodyNode)>),
     Fixed(Value),
 }
 
 /// A body that is ready to be sent.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Body {
+pub(super) struct RequestBody {
     pub(super) bytes: Vec<u8>,
     pub(super) content_type: &'static str,
 }
@@ -36,20 +42,20 @@ impl BodyTemplate {
     /// break out of its place.
     pub(super) fn parse(template: &Value) -> Result<Self, String> {
         let Value::String(text) = template else {
-            return Ok(Self::Json(Node::parse(template)?));
+            return Ok(Self::Json(BodyNode::parse(template)?));
         };
         let read = Template::parse(text)?;
         if let Some(place) = read.only_place() {
-            return Ok(Self::Json(Node::Place(place.into())));
+            return Ok(Self::Json(BodyNode::Place(place.into())));
         }
         match as_json(text) {
-            Some(json) => Ok(Self::Json(Node::parse_written(&json)?)),
+            Some(json) => Ok(Self::Json(BodyNode::parse_written(&json)?)),
             None => Ok(Self::Text(read)),
         }
     }
 
     pub(super) fn of_argument(name: &str) -> Self {
-        Self::Json(Node::Place(name.into()))
+        Self::Json(BodyNode::Place(name.into()))
     }
 
     pub(super) fn places(&self) -> Vec<&str> {
@@ -60,13 +66,13 @@ impl BodyTemplate {
     }
 
     /// The body for these arguments; `None` where it is one argument that is not given.
-    pub(super) fn fill(&self, arguments: &Value) -> Option<Body> {
+    pub(super) fn fill(&self, arguments: &Value) -> Option<RequestBody> {
         match self {
-            Self::Json(node) => node.fill(arguments).map(|value| Body {
+            Self::Json(node) => node.fill(arguments).map(|value| RequestBody {
                 bytes: value.to_string().into_bytes(),
                 content_type: "application/json",
             }),
-            Self::Text(template) => Some(Body {
+            Self::Text(template) => Some(RequestBody {
                 bytes: template.fill(arguments, str::to_owned).into_bytes(),
                 content_type: "text/plain; charset=utf-8",
             }),
@@ -74,7 +80,7 @@ impl BodyTemplate {
     }
 }
 
-impl Node {
+impl BodyNode {
     fn parse(value: &Value) -> Result<Self, String> {
         Self::read(value, &|text| {
             let template = Template::parse(text)?;
@@ -95,6 +101,8 @@ impl Node {
         })
     }
 
+    /// `text` says what a text becomes, in which the two ways of writing differ. Keys are fixed: no place in
+    /// them is filled.
     fn read(value: &Value, text: &dyn Fn(&str) -> Result<Self, String>) -> Result<Self, String> {
         Ok(match value {
             Value::String(written) => text(written)?,
@@ -149,6 +157,9 @@ const BARE_ESCAPED: &str = "\\u0001bare:";
 const OPENING: &str = "${parameters.";
 
 /// The JSON that a text is, where it is an object or a list apart from its places.
+///
+/// Places outside quotes are replaced by marked texts, and the whole is parsed. `None` where that is no JSON,
+/// or only a bare value, which is as well a text.
 fn as_json(text: &str) -> Option<Value> {
     let mut quoted = String::with_capacity(text.len());
     let mut in_text = false;

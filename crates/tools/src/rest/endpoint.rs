@@ -1,9 +1,13 @@
 //! Origins, each with the client that reaches it and nothing else.
+//!
+//! A client can reach one host under one policy. That is why clients are kept by both: a tool that may reach a
+//! private network must not lend its connections to one that may not.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use bonded_outbound::{builder, for_scheme};
 use reqwest::{Client, Url, redirect};
 
 use super::error::RestError;
@@ -12,10 +16,11 @@ use super::policy::is_same_origin;
 use super::resolver::{JudgingResolver, NameLookup};
 use super::settings::{Reach, Redirects, RestTool};
 use super::tool::{RequestTool, Shape};
-use crate::http_client::{causes, common, for_scheme};
+use crate::causes::causes;
 use crate::queue::{Queue, Queues};
 use crate::tool::Tool;
 
+/// As many as an honest server needs, and too few to go in circles.
 const REDIRECTS_MAX: usize = 5;
 
 /// The origins that tools reach. Tools with the same origin and policy share a client.
@@ -34,6 +39,7 @@ pub(super) struct Policy {
 }
 
 impl RestEndpoints {
+    /// No client is made before the first call. `lookup` is asked for the addresses of every host, and its answers are judged.
     pub fn new(queues: Arc<Queues>, lookup: NameLookup) -> Self {
         Self {
             queues,
@@ -68,6 +74,7 @@ impl RestEndpoints {
         queue.map_err(|source| RestError::Queue { source })
     }
 
+    /// Nothing is connected here.
     fn bind(&self, shape: Shape, queue: Arc<Queue>) -> RequestTool {
         let policy = shape.policy();
         // A panic elsewhere cannot leave a map of finished values half written.
@@ -102,6 +109,8 @@ impl Endpoint {
         self.policy.origin.host_str().unwrap_or_default()
     }
 
+    /// The resolver knows the host and refuses any other, so that even a redirect cannot lead to a name that
+    /// was not judged.
     fn build(&self) -> Result<Client, String> {
         let resolver = JudgingResolver {
             host: self.host().to_owned(),
@@ -109,7 +118,7 @@ impl Endpoint {
             lookup: Arc::clone(&self.lookup),
         };
         // No proxy: it would look up the name by itself, out of our sight.
-        let client = common()
+        let client = builder()
             .redirect(self.redirects())
             .no_proxy()
             .dns_resolver(Arc::new(resolver));

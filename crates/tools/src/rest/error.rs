@@ -16,11 +16,20 @@ pub(super) const EMPTY_STREAM: &str = "http_empty_stream";
 /// Why a REST tool or an OpenAPI document cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestError {
-    /// `key` is where the mistake stands below the entry, such as `headers.X-Team`.
+    /// A mistake in the entry of the tool; `key` is where it stands below the entry.
     #[error("{why}")]
-    Setting { key: String, why: String },
+    Setting {
+        /// Such as `headers.X-Team`.
+        key: String,
+        /// A whole sentence, without a secret.
+        why: String,
+    },
+    /// No configuration sets it up.
     #[error("the tool is bound to a queue that does not exist: {source}")]
-    Queue { source: QueueError },
+    Queue {
+        /// Which, and what there is.
+        source: QueueError,
+    },
 }
 
 impl RestError {

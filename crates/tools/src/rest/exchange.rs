@@ -1,4 +1,7 @@
 //! One request and its answer.
+//!
+//! The request is complete before a connection is looked for, and a fault until then means that
+//! nothing was sent. Errors name the host and never the URL, which may hold a key in its query.
 
 use std::error::Error;
 use std::time::Duration;
@@ -8,7 +11,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 
-use super::answer::{Answer, BYTES_MAX};
+use super::answer::{BYTES_MAX, RestAnswer};
 use super::body::BODY_BYTES_MAX;
 use super::endpoint::Endpoint;
 use super::error::{ADDRESS_REFUSED, REDIRECT, UNREACHABLE};
@@ -17,8 +20,8 @@ use super::shown::shown;
 use super::tool::Shape;
 use super::{header, stream};
 use crate::bounds::chars_within;
+use crate::causes::causes;
 use crate::fault::{self, ToolFault};
-use crate::http_client::causes;
 use crate::tool::ToolValue;
 
 /// The same for every execution of a call, so that a server can tell a repetition.
@@ -41,6 +44,8 @@ pub(super) async fn exchange(
     }
 }
 
+/// A redirect that comes as far as this was not followed, and is a fault of its own. Streams are read as such
+/// only where the server succeeded: a refusal is no stream.
 async fn answer(
     shape: &Shape,
     endpoint: &Endpoint,
@@ -53,10 +58,12 @@ async fn answer(
     }
     match &shape.streaming {
         Some(settings) if response.status().is_success() => stream::read(response, settings).await,
-        _ => shown(&Answer::read(response, BYTES_MAX).await?),
+        _ => shown(&RestAnswer::read(response, BYTES_MAX).await?),
     }
 }
 
+/// A header that a person wrote counts more than ours. Only methods that may do something twice carry the key
+/// of the call.
 fn request(
     shape: &Shape,
     endpoint: &Endpoint,
@@ -74,8 +81,8 @@ fn request(
         return Err(ToolFault::new(fault::TOO_LARGE, message));
     }
     if let Some(body) = &body {
-        let usual = HeaderValue::from_static(body.content_type);
-        headers.entry(CONTENT_TYPE).or_insert(usual);
+        let default = HeaderValue::from_static(body.content_type);
+        headers.entry(CONTENT_TYPE).or_insert(default);
     }
     if [Method::POST, Method::PATCH].contains(&shape.method)
         && let Ok(key) = HeaderValue::try_from(call.key())
@@ -103,6 +110,7 @@ fn unsent(endpoint: &Endpoint, error: reqwest::Error) -> ToolFault {
     ToolFault::new(UNREACHABLE, message)
 }
 
+/// The library wraps what the resolver said, so that it is looked for among the causes.
 fn refusal(error: &reqwest::Error) -> Option<&AddressRefused> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {

@@ -1,4 +1,8 @@
 //! The headers of a request.
+//!
+//! Names are fixed by a person or a document; arguments go into values alone. A line break in a value would
+//! begin another header, and is refused together with all other control characters, in what a person writes as
+//! in what a model gives.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,6 +14,7 @@ use super::error::RestError;
 use super::template::Template;
 use crate::fault::{self, ToolFault};
 
+/// What most servers take for one header.
 const VALUE_BYTES_MAX: usize = 8 * 1024;
 
 /// What the connection itself says. A second word on it would let two servers read two requests.
@@ -100,6 +105,7 @@ pub(super) fn fill(headers: &[HeaderTemplate], arguments: &Value) -> Result<Head
     Ok(filled)
 }
 
+/// The error is the end of a sentence without the value.
 fn checked(value: &str) -> Result<HeaderValue, &'static str> {
     if value.len() > VALUE_BYTES_MAX {
         return Err("is longer than a header may be");

@@ -26,7 +26,9 @@ use crate::tool::Tool;
 use operation::{Compiler, NODES_OF_DOCUMENT_MAX, Operation};
 use reference::Document;
 
+/// More tools than that are of no use to a model, and each costs a schema.
 const OPERATIONS_MAX: usize = 2_000;
+/// A document that is not understood at all would otherwise fill a screen.
 const WARNINGS_MAX: usize = 20;
 /// What a path may offer; the order is that of the tools.
 const METHODS: [&str; 7] = ["get", "head", "options", "put", "delete", "post", "patch"];
@@ -42,23 +44,28 @@ pub struct OpenapiDocument {
     pub base_url: Option<String>,
     /// Sent with every request. No argument can change them.
     pub headers: BTreeMap<String, String>,
+    /// The queue that all calls of its operations wait in; without one, the default queue.
     pub queue: Option<String>,
     /// The methods whose operations are wanted; none means all.
     pub include_methods: Vec<String>,
     /// The tags of which an operation must have one; none means that no tag is needed.
     pub tag_filter: Vec<String>,
+    /// For all of its operations.
     pub redirects: Redirects,
+    /// Where the names of its hosts may lead.
     pub reach: Reach,
 }
 
 /// The tools of a document, and what a person should know about operations that are not among them.
 #[derive(Clone)]
 pub struct OpenapiTools {
+    /// In the order of the document.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// One for each operation that is left out or loses something, and a last one where there are more.
     pub warnings: Vec<String>,
 }
 
-pub(super) struct Read {
+pub(super) struct ReadDocument {
     pub(super) shapes: Vec<Shape>,
     pub(super) warnings: Vec<String>,
 }
@@ -84,7 +91,8 @@ impl OpenapiDocument {
         self.read().map(drop)
     }
 
-    pub(super) fn read(&self) -> Result<Read, RestError> {
+    /// An operation that cannot be offered is a warning; only what concerns the whole document is an error.
+    pub(super) fn read(&self) -> Result<ReadDocument, RestError> {
         check_name(&self.name, "an OpenAPI document")?;
         check_version(&self.document)?;
         let operations = self.operations(&self.methods()?)?;
@@ -97,7 +105,7 @@ impl OpenapiDocument {
             reach: self.reach,
             nodes_left: NODES_OF_DOCUMENT_MAX,
         };
-        let mut read = Read {
+        let mut read = ReadDocument {
             shapes: vec![],
             warnings: vec![],
         };
@@ -106,8 +114,8 @@ impl OpenapiDocument {
             match compiler.shape(operation, &mut names) {
                 Ok((shape, left_out)) => {
                     read.shapes.push(shape);
-                    let said = left_out.iter().map(|what| format!("{operation}: {what}"));
-                    read.warnings.extend(said);
+                    let warnings = left_out.iter().map(|what| format!("{operation}: {what}"));
+                    read.warnings.extend(warnings);
                 }
                 Err(why) => read
                     .warnings
@@ -129,6 +137,7 @@ impl OpenapiDocument {
         }
     }
 
+    /// Operations bring their own path and query; a query here would have no place.
     fn base(&self) -> Result<UrlTemplate, RestError> {
         let written = match &self.base_url {
             Some(url) => url.clone(),
@@ -144,6 +153,7 @@ impl OpenapiDocument {
         Ok(base)
     }
 
+    /// They are the person's, often a key: a place in one would hand it to the model.
     fn fixed_headers(&self) -> Result<Vec<HeaderTemplate>, RestError> {
         let headers = header::read(&self.headers)?;
         match headers
@@ -254,8 +264,8 @@ fn first_server(document: &Value) -> Result<String, RestError> {
     };
     let variables = server.and_then(|server| server.get("variables"));
     for (name, variable) in variables.and_then(Value::as_object).into_iter().flatten() {
-        let usual = variable.get("default").and_then(Value::as_str);
-        url = url.replace(&format!("{{{name}}}"), usual.unwrap_or_default());
+        let default = variable.get("default").and_then(Value::as_str);
+        url = url.replace(&format!("{{{name}}}"), default.unwrap_or_default());
     }
     Ok(url)
 }

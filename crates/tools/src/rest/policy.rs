@@ -12,7 +12,7 @@ use super::settings::Reach;
 
 /// What an address is to a request that comes from this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum AddressKind {
     Public,
     /// A network that is not routed on the internet.
     Private,
@@ -34,10 +34,10 @@ const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
 pub(crate) fn may_reach(host: &str, reach: Reach, address: IpAddr) -> bool {
     let is_local_name = is_local_name(host);
     match kind(address) {
-        Kind::Public => !is_local_name,
-        Kind::Loopback => is_local_name || reach == Reach::Private,
-        Kind::Private => !is_local_name && reach == Reach::Private,
-        Kind::Metadata | Kind::Unusable => false,
+        AddressKind::Public => !is_local_name,
+        AddressKind::Loopback => is_local_name || reach == Reach::Private,
+        AddressKind::Private => !is_local_name && reach == Reach::Private,
+        AddressKind::Metadata | AddressKind::Unusable => false,
     }
 }
 
@@ -52,7 +52,7 @@ fn is_local_name(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost")
 }
 
-fn kind(address: IpAddr) -> Kind {
+fn kind(address: IpAddr) -> AddressKind {
     match address {
         IpAddr::V4(v4) => kind_v4(v4),
         IpAddr::V6(v6) => match embedded(v6) {
@@ -62,29 +62,31 @@ fn kind(address: IpAddr) -> Kind {
     }
 }
 
-fn kind_v4(v4: Ipv4Addr) -> Kind {
+/// The metadata addresses come first, because some of them lie in ranges that are private or unusable.
+fn kind_v4(v4: Ipv4Addr) -> AddressKind {
     let [a, b, c, _] = v4.octets();
     match (a, b, c) {
-        _ if METADATA_V4.contains(&v4) => Kind::Metadata,
-        (169, 254, _) => Kind::Metadata,
-        (127, ..) => Kind::Loopback,
-        (10, ..) | (172, 16..=31, _) | (192, 168, _) | (100, 64..=127, _) => Kind::Private,
-        (0 | 224..=255, ..) | (192, 0, 0 | 2) | (198, 18 | 19, _) => Kind::Unusable,
-        (192, 88, 99) | (198, 51, 100) | (203, 0, 113) => Kind::Unusable,
-        _ => Kind::Public,
+        _ if METADATA_V4.contains(&v4) => AddressKind::Metadata,
+        (169, 254, _) => AddressKind::Metadata,
+        (127, ..) => AddressKind::Loopback,
+        (10, ..) | (172, 16..=31, _) | (192, 168, _) | (100, 64..=127, _) => AddressKind::Private,
+        (0 | 224..=255, ..) | (192, 0, 0 | 2) | (198, 18 | 19, _) => AddressKind::Unusable,
+        (192, 88, 99) | (198, 51, 100) | (203, 0, 113) => AddressKind::Unusable,
+        _ => AddressKind::Public,
     }
 }
 
-fn kind_v6(v6: Ipv6Addr) -> Kind {
+/// Only what is assigned to the internet is public; whatever range is not known is unusable.
+fn kind_v6(v6: Ipv6Addr) -> AddressKind {
     let first = v6.segments()[0];
     match first {
-        _ if v6 == METADATA_V6 => Kind::Metadata,
-        _ if v6.is_loopback() => Kind::Loopback,
-        0xfe80..=0xfebf => Kind::Metadata,
-        0xfc00..=0xfdff | 0xfec0..=0xfeff => Kind::Private,
-        0x2001 if v6.segments()[1] == 0xdb8 => Kind::Unusable,
-        0x2000..=0x3fff => Kind::Public,
-        _ => Kind::Unusable,
+        _ if v6 == METADATA_V6 => AddressKind::Metadata,
+        _ if v6.is_loopback() => AddressKind::Loopback,
+        0xfe80..=0xfebf => AddressKind::Metadata,
+        0xfc00..=0xfdff | 0xfec0..=0xfeff => AddressKind::Private,
+        0x2001 if v6.segments()[1] == 0xdb8 => AddressKind::Unusable,
+        0x2000..=0x3fff => AddressKind::Public,
+        _ => AddressKind::Unusable,
     }
 }
 

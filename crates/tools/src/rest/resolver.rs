@@ -8,11 +8,11 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::policy::may_reach;
 use super::settings::Reach;
-use crate::tool::BoxFuture;
 
 /// Looks up the addresses of a name.
 pub type NameLookup =
@@ -63,6 +63,9 @@ impl Resolve for JudgingResolver {
 }
 
 /// The addresses that may be reached, where there is at least one.
+///
+/// A name that leads to both kinds is reached at those that are allowed. No address at all is no refusal; the
+/// connection fails by itself.
 fn judge(host: &str, reach: Reach, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, AddressRefused> {
     let (allowed, refused): (Vec<_>, Vec<_>) = found
         .into_iter()

@@ -1,4 +1,8 @@
 //! The schema of a tool's arguments.
+//!
+//! People write it in three ways: whole, as bare properties, or not at all. All of them become the schema of an
+//! object, and it is checked against the places of the request, so that a slip in a name is found when the
+//! settings are read and not by a model.
 
 use serde_json::{Map, Value, json};
 
@@ -21,6 +25,7 @@ pub(super) fn of_parameters(written: Option<&Value>, places: &[&str]) -> Result<
     Ok(schema)
 }
 
+/// Nothing else may be given: an argument without a place would vanish without a word.
 fn of_places(places: &[&str]) -> Value {
     let properties: Map<String, Value> = places
         .iter()
@@ -64,9 +69,7 @@ fn as_object(fields: &Map<String, Value>) -> Result<Value, RestError> {
 
 /// Whether a schema can check arguments.
 pub(super) fn check(schema: &Value) -> Result<(), String> {
-    bonded_kernel::check_schema_size(schema)?;
-    jsonschema::meta::validate(schema).map_err(|error| error.to_string())?;
-    bonded_kernel::Schema::new(schema).map(drop)
+    bonded_kernel::Schema::checked(schema).map(drop)
 }
 
 /// A place that no argument can fill is a slip of the pen.

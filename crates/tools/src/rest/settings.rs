@@ -13,10 +13,13 @@ use super::tool::Shape;
 pub struct RestTool {
     /// Letters, digits, `_` and `-`. The model sees `rest__NAME`.
     pub name: String,
+    /// For the model. Where it is empty, the name stands in for it.
     pub description: String,
+    /// In any case. It decides the effect: one that only reads may be repeated.
     pub method: String,
     /// `${parameters.NAME}` may stand in the path and in values of the query.
     pub url: String,
+    /// `${parameters.NAME}` may stand in their values, which may hold secrets.
     pub headers: BTreeMap<String, String>,
     /// JSON Schema of the arguments. Without one, each place is a text that must be given.
     pub parameters_schema: Option<Value>,
@@ -26,7 +29,9 @@ pub struct RestTool {
     pub queue: Option<String>,
     /// Set where the answer is a stream of JSON lines.
     pub streaming: Option<JsonStream>,
+    /// Refused unless somebody says otherwise.
     pub redirects: Redirects,
+    /// Where the name of its host may lead.
     pub reach: Reach,
 }
 
@@ -59,12 +64,15 @@ pub struct JsonStream {
     pub discriminator_field: String,
     /// What it says of the last line, which may hold the whole answer.
     pub done_value: String,
+    /// Where the last line has the whole answer.
     pub answer_field: String,
     /// What it says of a line that holds a piece of the answer.
     pub token_value: String,
+    /// Where such a line has the piece.
     pub token_field: String,
     /// How long the answer may take. The call's own timeout counts too.
     pub timeout_ms: Option<u64>,
+    /// What is read of the answer at most.
     pub bytes_max: u64,
 }
 

@@ -1,8 +1,12 @@
 //! An answer as the model is shown it.
+//!
+//! A model is given text. What is no text is described by its type and size; JSON loses only its blanks, which
+//! cost a model as much as words do. A status of 400 or more is a fault, so that a refusal is never taken for a
+//! result.
 
 use serde::de::IgnoredAny;
 
-use super::answer::Answer;
+use super::answer::RestAnswer;
 use super::error::STATUS;
 use crate::bounds::chars_within;
 use crate::fault::ToolFault;
@@ -12,17 +16,17 @@ use crate::tool::ToolValue;
 const REFUSAL_CHARS_MAX: usize = 2_000;
 
 /// The output of a call, or its fault where the server refused it.
-pub(super) fn shown(answer: &Answer) -> Result<ToolValue, ToolFault> {
+pub(super) fn shown(answer: &RestAnswer) -> Result<ToolValue, ToolFault> {
     if answer.status >= 400 {
         let body = chars_within(text_of(answer).trim(), REFUSAL_CHARS_MAX).to_owned();
         let reason = reqwest::StatusCode::from_u16(answer.status)
             .ok()
             .and_then(|status| status.canonical_reason());
-        let said = [Some(answer.status.to_string()), reason.map(str::to_owned)];
-        let said: Vec<String> = said.into_iter().flatten().collect();
+        let status = [Some(answer.status.to_string()), reason.map(str::to_owned)];
+        let status: Vec<String> = status.into_iter().flatten().collect();
         return Err(ToolFault::new(
             STATUS,
-            format!("{}: {body}", said.join(" ")),
+            format!("{}: {body}", status.join(" ")),
         ));
     }
     let text = text_of(answer);
@@ -35,7 +39,8 @@ pub(super) fn shown(answer: &Answer) -> Result<ToolValue, ToolFault> {
     Ok(ToolValue::Text(notice + &text))
 }
 
-fn text_of(answer: &Answer) -> String {
+/// What the server says of the type is believed where it is clear; where it is not, the bytes decide.
+fn text_of(answer: &RestAnswer) -> String {
     let bytes = &answer.bytes;
     let kind = answer.content_type.as_str();
     if bytes.is_empty() {
@@ -67,7 +72,7 @@ fn named(kind: &str) -> &str {
 }
 
 /// JSON without the blanks between its parts. Numbers and the order of keys stay as they were written.
-fn compact_json(kind: &str, answer: &Answer) -> Option<String> {
+fn compact_json(kind: &str, answer: &RestAnswer) -> Option<String> {
     let says_json = kind.ends_with("/json") || kind.ends_with("+json") || kind.is_empty();
     if !says_json || answer.is_cut {
         return None;
@@ -124,8 +129,8 @@ fn looks_like_text(bytes: &[u8], is_cut: bool) -> bool {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, kind: &str, bytes: &[u8]) -> Answer {
-        Answer {
+    fn answer(status: u16, kind: &str, bytes: &[u8]) -> RestAnswer {
+        RestAnswer {
             status,
             content_type: kind.into(),
             encoding: None,

@@ -1,4 +1,7 @@
 //! An answer that comes as lines of JSON, each with a piece of it.
+//!
+//! Services of language models answer so. The lines are put together to one text, because a call has one
+//! result; the last line may hold the whole answer, which then counts more than its pieces.
 
 use reqwest::Response;
 use serde_json::Value;
@@ -24,7 +27,7 @@ pub(super) async fn read(
         };
         let size = piece.len() as u64;
         if size > left {
-            lines.end = Some(End::TooLong);
+            lines.end = Some(ReadingEnd::TooLong);
             break;
         }
         left -= size;
@@ -35,7 +38,7 @@ pub(super) async fn read(
 
 /// Why no more is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum ReadingEnd {
     Done,
     /// The server stopped before it said that it was done.
     Silent,
@@ -48,7 +51,7 @@ struct Lines<'s> {
     open: Vec<u8>,
     tokens: String,
     answer: Option<String>,
-    end: Option<End>,
+    end: Option<ReadingEnd>,
 }
 
 impl<'s> Lines<'s> {
@@ -62,6 +65,7 @@ impl<'s> Lines<'s> {
         }
     }
 
+    /// A piece of the network ends anywhere, also within a character, so that lines are gathered as bytes.
     fn take(&mut self, mut bytes: &[u8]) {
         while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
             let mut line = std::mem::take(&mut self.open);
@@ -75,10 +79,11 @@ impl<'s> Lines<'s> {
         self.open.extend_from_slice(bytes);
     }
 
+    /// The last line may come without its end.
     fn finish(&mut self) {
         let last = std::mem::take(&mut self.open);
         self.line(&last);
-        self.end.get_or_insert(End::Silent);
+        self.end.get_or_insert(ReadingEnd::Silent);
     }
 
     /// A line that is no JSON, or of no interest, is passed over.
@@ -89,7 +94,7 @@ impl<'s> Lines<'s> {
         };
         let json = json.trim_ascii();
         if json == b"[DONE]" {
-            self.end = Some(End::Done);
+            self.end = Some(ReadingEnd::Done);
             return;
         }
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
@@ -100,7 +105,7 @@ impl<'s> Lines<'s> {
         match kind {
             Some(kind) if kind == self.settings.done_value => {
                 self.answer = field(&self.settings.answer_field).filter(|text| !text.is_empty());
-                self.end = Some(End::Done);
+                self.end = Some(ReadingEnd::Done);
             }
             Some(kind) if kind == self.settings.token_value => {
                 let token = field(&self.settings.token_field);
@@ -113,16 +118,16 @@ impl<'s> Lines<'s> {
     fn into_value(self) -> Result<ToolValue, ToolFault> {
         let text = self.answer.unwrap_or(self.tokens);
         let notice = match self.end {
-            Some(End::TooLong) => format!(
+            Some(ReadingEnd::TooLong) => format!(
                 "[CUT] The answer is longer than {} bytes; this is its beginning.\n\n",
                 self.settings.bytes_max
             ),
-            Some(End::Silent) if text.is_empty() => {
+            Some(ReadingEnd::Silent) if text.is_empty() => {
                 let message = "the stream ended without an answer; look at `streaming` of the tool";
                 return Err(ToolFault::new(EMPTY_STREAM, message));
             }
-            Some(End::Silent) => "[CUT] The stream ended before it was done.\n\n".into(),
-            Some(End::Done) | None => String::new(),
+            Some(ReadingEnd::Silent) => "[CUT] The stream ended before it was done.\n\n".into(),
+            Some(ReadingEnd::Done) | None => String::new(),
         };
         Ok(ToolValue::Text(notice + &text))
     }

@@ -59,10 +59,10 @@ impl Template {
 
     /// The name, where the text is one place and nothing else.
     pub(super) fn only_place(&self) -> Option<&str> {
-        match self.0.as_slice() {
-            [Piece::Place(name)] => Some(name),
-            _ => None,
-        }
+        let [Piece::Place(name)] = self.0.as_slice() else {
+            return None;
+        };
+        Some(name)
     }
 
     pub(super) fn places(&self) -> impl Iterator<Item = &str> {

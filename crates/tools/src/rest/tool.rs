@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Invocation, ToolEffect, ToolSpec};
+use futures_util::future::BoxFuture;
 use reqwest::{Method, Url};
 use serde_json::Value;
 
@@ -15,11 +16,14 @@ use super::schema;
 use super::settings::{JsonStream, Reach, Redirects, RestTool};
 use super::url::UrlTemplate;
 use crate::fault::ToolFault;
-use crate::mcp::shown_name;
 use crate::queue::Queue;
-use crate::tool::{BoxFuture, Tool, ToolValue};
+use crate::tool::{Tool, ToolValue};
+use crate::tool_name::shown_name;
 
 /// The methods that a tool may use, and what each may do to the world.
+///
+/// As HTTP defines them. What a server does in truth is not known, and a person who writes GET for a change has
+/// chosen that it may be repeated.
 const METHODS: [(Method, ToolEffect); 7] = [
     (Method::GET, ToolEffect::Read),
     (Method::HEAD, ToolEffect::Read),
@@ -31,6 +35,8 @@ const METHODS: [(Method, ToolEffect); 7] = [
 ];
 
 /// A request before its arguments are known, checked.
+///
+/// Everything that can be wrong with the settings was found before there is one.
 pub(super) struct Shape {
     pub(super) spec: ToolSpec,
     pub(super) method: Method,
@@ -71,7 +77,7 @@ impl Shape {
             name: shown_name("rest", &settings.name),
             description: match settings.description.trim() {
                 "" => format!("The REST tool {}.", settings.name),
-                said => said.to_owned(),
+                description => description.to_owned(),
             },
             schema,
             effect,

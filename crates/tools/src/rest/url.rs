@@ -18,6 +18,8 @@ use escape::{decoded, is_step, steps_up};
 pub(super) use escape::encoded;
 pub(super) use read::segments;
 
+/// Checked before anything is encoded, and again on the result, since encoding makes text up to three times as
+/// long.
 const URL_BYTES_MAX: usize = 16 * 1024;
 
 /// An address with places in its path and its query.
@@ -161,6 +163,7 @@ impl Pair {
     }
 }
 
+/// An empty argument is refused: it would turn the address of one thing into that of all of them.
 fn filled_segment(segment: &Template, arguments: &Value) -> Result<String, ToolFault> {
     for name in segment.places() {
         let value = argument(arguments, name).map(plain).unwrap_or_default();

@@ -1,4 +1,10 @@
 //! Namespaces where only bubblewrap may make them.
+//!
+//! Some systems forbid user namespaces to ordinary programs and except bubblewrap. There the supervisor starts
+//! it, and it starts the second stage, which sets the limits, Landlock and seccomp as it does everywhere. What
+//! is put where comes from `view::places`, so that both ways of mounting give a command the same files. Two
+//! things are weaker here: a protected link cannot be held in its place, and what was protected may have been
+//! replaced, so that a watch compares the numbers of files besides their paths.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -18,6 +24,10 @@ pub(super) fn find() -> Option<PathBuf> {
 }
 
 /// Whether it is here and may make what we ask of it.
+///
+/// The trial makes the namespaces and mounts that a command would have and starts bubblewrap itself inside,
+/// which is certainly there. That the file exists says nothing: a profile or a setting of the kernel may still
+/// forbid it.
 pub(super) fn works() -> bool {
     let Some(bubblewrap) = find() else {
         return false;
@@ -30,6 +40,8 @@ pub(super) fn works() -> bool {
     ended.is_ok_and(|status| status.success())
 }
 
+/// Everything begins read-only, and what a command may write is bound over it afterwards: the arguments work in
+/// their order.
 fn namespaces(command: &mut Command, network: bool) {
     command.args(["--unshare-user", "--unshare-pid", "--unshare-ipc"]);
     if !network {

@@ -1,5 +1,9 @@
 //! A `/dev` of the command's own: the harmless devices, terminals that it makes itself, and memory that it shares with
 //! nobody. The terminals of the person, their keyboards, cameras and disks are not there.
+//!
+//! The order matters: the devices are taken up as mounts before the new `/dev` covers them, then put into it,
+//! and the whole is made read-only last. A device cannot be made anew there, because nobody may make device
+//! files in a user namespace; a mount of the existing one is the only way.
 
 use std::ffi::CString;
 use std::fs;
@@ -24,6 +28,8 @@ pub(super) const HARMLESS: [&str; 6] = [
     "/dev/tty",
 ];
 
+/// What a link says, and where it lies. They are made anew because programs expect them; what they lead to is
+/// always the caller's own.
 const LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd", "/dev/fd"),
     ("/proc/self/fd/0", "/dev/stdin"),
@@ -37,6 +43,8 @@ pub(super) fn arrange(memory_bytes_max: u64) -> Result<(), String> {
     arrange_all(memory_bytes_max).map_err(failed("arrange the devices"))
 }
 
+/// `memory_bytes_max` bounds the shared memory, which the limit of a process's own memory does not count. The
+/// directory itself holds nothing but empty files and links, for which 64 KiB are plenty.
 fn arrange_all(memory_bytes_max: u64) -> std::io::Result<()> {
     let there = HARMLESS.iter().filter(|path| Path::new(path).exists());
     let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::OPEN_TREE_CLONE;

@@ -1,4 +1,9 @@
 //! The launcher's way in: what our program does when it is started with the hidden first argument.
+//!
+//! The same file is therefore three programs: the one that asks what a machine can enforce, the supervisor,
+//! and, where bubblewrap makes the walls, the second stage. Nothing is taken from the command line but the
+//! stage, the number of a descriptor and the command; what is to be enforced stands in
+//! variables, because every user of a machine can read a command line.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -9,8 +14,11 @@ use super::{inside, probe, supervisor};
 
 /// The hidden first argument.
 pub(super) const WORD: &str = "__sandbox";
+/// The stage that this process starts. Any word but the others is taken for it.
 pub(super) const SUPERVISE: &str = "supervise";
+/// The second stage, as bubblewrap starts it. The number of a descriptor follows.
 pub(super) const INSIDE: &str = "inside";
+/// Tries what the machine can enforce and prints it. It needs no order.
 pub(super) const PROBE: &str = "probe";
 
 /// The exit code of a launcher that could not start its command, as shells have it.
@@ -51,6 +59,8 @@ pub fn keep_descriptors_to_ourselves() {
     close_fds::set_fds_cloexec(3, &[]);
 }
 
+/// The sentence reaches whoever reads the command's stderr. That the launcher spoke, and not the command, is
+/// known from the fault that the supervisor leaves in the scratch directory.
 fn complain(why: &str) -> ExitCode {
     // There is nobody else to tell.
     let _ = writeln!(std::io::stderr(), "bonded: the sandbox failed: {why}");

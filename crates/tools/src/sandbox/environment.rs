@@ -1,4 +1,8 @@
 //! The environment of a command: built up from what is harmless, not torn down from what we have.
+//!
+//! A list of what is dangerous would never be whole: a new tool keeps its key under a new name. So a variable
+//! that nobody knows is left out, and a person names those that a command needs. Variables that act on a loader
+//! (`LD_PRELOAD`) are not handed on either, unless somebody names them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -1,4 +1,12 @@
 //! Which files a command may read and write, enforced by Landlock.
+//!
+//! Landlock only ever allows: nothing can be taken back out of a tree that was allowed. Where mounts cover what
+//! is hidden, the whole tree may therefore be allowed for reading, and Landlock is the second wall behind them.
+//! Where there are no mounts it is the only wall: what is hidden or protected is then spared by allowing
+//! everything around it, entry by entry.
+//!
+//! What does not exist is passed over, and so is what cannot be opened. Both are refused afterwards, because no
+//! rule allows them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +23,9 @@ use super::scratch::tmp;
 const NEWEST: ABI = ABI::V7;
 
 /// How many entries a directory may have before those that are spared are not sorted out any more.
+///
+/// What comes after them is not allowed at all: a directory of that size costs a program some of its files,
+/// never the hiding.
 const ENTRIES_MAX: usize = 10_000;
 
 /// Takes from this process and all that come of it what the order does not allow.
@@ -22,6 +33,10 @@ pub(super) fn restrict(order: &Order) -> Result<(), String> {
     apply(order).map_err(|error| format!("could not restrict the access to files: {error}"))
 }
 
+/// Without walls, names can be listed everywhere and contents be read only around what is hidden. A place that
+/// is shown, or the working directory, is added by itself, since the home that it lies in was left out as a
+/// whole. Devices are named one by one, with the right to control them: without it a program
+/// that opens its terminal could not set it.
 fn apply(order: &Order) -> Result<(), RulesetError> {
     let read = AccessFs::from_read(NEWEST);
     let all = AccessFs::from_all(NEWEST);
@@ -53,6 +68,8 @@ fn apply(order: &Order) -> Result<(), RulesetError> {
     rules.restrict_self().map(drop)
 }
 
+/// Whatever is handled and not allowed later is refused. Without a network no rule is ever added for
+/// connections, so that none can be made; the scopes keep signals and abstract sockets within the sandbox.
 fn ruleset(network: bool) -> Result<RulesetCreated, RulesetError> {
     let rules = Ruleset::default()
         .handle_access(AccessFs::from_all(NEWEST))?
@@ -79,6 +96,9 @@ fn inside(dir: &Path, spared: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// The largest parts of a tree that hold none of the spared paths.
+///
+/// It descends only into directories on the way to something spared, so that the number of rules grows with the
+/// entries beside those ways and not with the tree. What is made there later is not allowed.
 fn around(root: &Path, spared: &[PathBuf]) -> Vec<PathBuf> {
     if spared.iter().any(|path| root.starts_with(path)) {
         return vec![];
@@ -96,6 +116,9 @@ fn around(root: &Path, spared: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Restricts this process for good, to see what the kernel has; 0 is nothing.
+///
+/// It is called in the process that probes and is thrown away. Asking the kernel alone would not tell whether
+/// the restriction takes hold here.
 pub(super) fn version() -> u32 {
     let status = ruleset(false).and_then(RulesetCreated::restrict_self);
     match status {

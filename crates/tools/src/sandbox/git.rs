@@ -1,8 +1,16 @@
 //! Where git keeps a repository whose `.git` is no directory: a link, or a file that names the place.
+//!
+//! Both readings are needed. What is protected from a command is everything that a `.git` leads to, whoever
+//! wrote it: too much protection harms nobody. What is shown to a command, although it is hidden, must be
+//! confirmed by the place itself, or a command could write a `.git` that opens a repository in the person's
+//! home.
 
 use std::path::{Path, PathBuf};
 
 /// What git keeps for a `.git`, besides itself: what a link leads to, or what a work tree's file names.
+///
+/// For a work tree these are its own directory and the repository that it shares with others, where the hooks
+/// and the configuration are.
 pub(super) fn kept_for(git: &Path) -> Vec<PathBuf> {
     let Ok(metadata) = std::fs::metadata(git) else {
         return vec![];
@@ -36,6 +44,8 @@ pub(super) fn confirmed_for(git: &Path) -> Vec<PathBuf> {
     }
 }
 
+/// `None` where it is no file, is too large for one, does not begin as git writes it, or names what is not
+/// there.
 fn named_by(git: &Path) -> Option<PathBuf> {
     let metadata = std::fs::metadata(git).ok()?;
     // Nobody writes a path of more.

@@ -1,4 +1,12 @@
 //! The second stage: gives up every right, then starts the command or becomes it.
+//!
+//! It is the first process of its process namespace. When it ends, the kernel kills whatever the command left
+//! running, so it must not end before the command, and it must not end later than the supervisor. It tells how
+//! the command ended through a pipe, because a first process cannot die of the signal that the command died of.
+//!
+//! Rights are given up in a fixed order: what needs rights (mounting `/proc`) comes first, then the limits,
+//! then the rights themselves, then the promise to gain no new ones, which Landlock and seccomp demand. The
+//! filter of system calls is last, because it forbids what the steps before it do.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -40,10 +48,13 @@ pub(super) fn run(
     mut tell: File,
 ) -> ExitCode {
     let ending = start(order, program, args).unwrap_or_else(Ending::Fault);
-    let told = tell.write_all(ending.to_text().as_bytes());
-    ExitCode::from(u8::from(told.is_err()))
+    let written = tell.write_all(ending.to_text().as_bytes());
+    ExitCode::from(u8::from(written.is_err()))
 }
 
+/// Without walls there is no namespace to be first in, and this process becomes the command: `exec` returns
+/// only on failure. With walls the command is a child. Under bubblewrap the parent is bubblewrap itself, which
+/// was told to die with its own parent.
 fn start(order: &Order, program: &OsString, args: &[OsString]) -> Result<Ending, String> {
     if order.walls != Walls::Bubblewrap {
         die_with_parent(order.parent)?;
@@ -66,6 +77,8 @@ fn start(order: &Order, program: &OsString, args: &[OsString]) -> Result<Ending,
 }
 
 /// The rights of root go too: they reach where the rest does not look.
+///
+/// Any failure here ends in a fault: a command is never started with less than its order says.
 fn restrict(order: &Order) -> Result<(), String> {
     namespaces::give_rights_up()?;
     set_no_new_privs(true).map_err(failed("forbid new rights"))?;
@@ -93,6 +106,9 @@ fn die_with_parent(parent: i32) -> Result<(), String> {
 }
 
 /// Starts the command and waits for it, as the first process that all orphans fall to.
+///
+/// The streams are let go of after the start, or whoever reads the command's output would wait for this process
+/// too. Where that fails for want of a descriptor, it is tried again whenever a process has ended.
 fn start_and_reap(mut command: Command, program: &OsString) -> Ending {
     let child = match command.spawn() {
         Ok(child) => child,
@@ -111,6 +127,7 @@ fn start_and_reap(mut command: Command, program: &OsString) -> Ending {
     }
 }
 
+/// A status that is neither counts as a failure.
 pub(super) fn ending_of(status: WaitStatus) -> Ending {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => Ending::Exit(code),

@@ -26,9 +26,14 @@ use crate::protected::{BareLayout, configures, is_private};
 
 /// How old a change must be before nothing later can have the same stamp. File systems take the time from a clock that
 /// moves with the ticks, and on a busy machine those come late.
+///
+/// A directory that is younger than this when it is read is read again the next time, whatever its stamp says.
 const TICK_NS: i128 = 1_000_000_000;
 
 /// How often a new look is taken at what was put aside.
+///
+/// What is put aside may lay bare what was behind it, and a process that a command left running may make more.
+/// A bound is needed, because such a process could go on for ever.
 const ROUNDS_MAX: usize = 8;
 
 /// Something that configures what starts later.
@@ -36,13 +41,18 @@ const ROUNDS_MAX: usize = 8;
 pub(super) struct Find {
     /// From the top.
     pub(super) path: PathBuf,
-    pub(super) kind: Kind,
+    pub(super) kind: FindKind,
     /// Of what lies there.
+    ///
+    /// The device and the number of the file: a file that was removed and made anew at the same path is another
+    /// find.
     number: (u64, u64),
 }
 
+/// They are told apart because they are made inert differently: one by its own name, the other by the name of a
+/// file in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum FindKind {
     /// Its name says so.
     Named,
     /// A directory that git takes for a repository by what is in it.
@@ -52,14 +62,17 @@ pub(super) enum Kind {
 /// What was seen of the directories below a top.
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
-    seen: HashMap<PathBuf, Seen>,
+    seen: HashMap<PathBuf, SeenDirectory>,
 }
 
+/// One directory as it was when it was read, without what lies deeper.
 #[derive(Debug)]
-struct Seen {
+struct SeenDirectory {
     stamp: Stamp,
     /// Whether it was changed so shortly before it was read that a later change may look the same.
     is_fresh: bool,
+    /// The directories in it that are looked into. Those that configure something are finds as a whole and not
+    /// entered.
     dirs: Vec<OsString>,
     finds: Vec<Find>,
 }
@@ -67,6 +80,8 @@ struct Seen {
 /// A change of a directory's entries changes one of these, and nobody can set them back.
 type Stamp = (u64, u64, i64, i64);
 
+/// The time of the last change of the inode, and not that of the content: programs can set the latter as they
+/// like.
 fn stamp(it: &Stat) -> Stamp {
     (
         it.st_dev,
@@ -76,6 +91,7 @@ fn stamp(it: &Stat) -> Stamp {
     )
 }
 
+/// A time in the future counts as fresh too, so that a clock that was set back costs time and misses nothing.
 fn is_fresh(it: &Stat) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_nanos().cast_signed());
@@ -84,6 +100,8 @@ fn is_fresh(it: &Stat) -> bool {
 }
 
 /// A working directory that is looked at.
+///
+/// It is held open, so that everything below is reached from the same directory even if somebody renames it.
 #[derive(Debug)]
 pub(super) struct Top {
     dir: File,
@@ -127,6 +145,8 @@ impl Top {
     }
 }
 
+/// Through `/proc`, because a descriptor that was opened as a mere path takes no change of its mode. A failure
+/// shows when the directory is opened again.
 fn make_usable(dir: &OwnedFd) {
     let path = format!("/proc/self/fd/{}", dir.as_raw_fd());
     // Who may not change it did not make it.
@@ -136,6 +156,7 @@ fn make_usable(dir: &OwnedFd) {
     }
 }
 
+/// The top itself is the empty path, which the system does not take for a name.
 fn or_dot(inside: &Path) -> &Path {
     match inside.as_os_str().is_empty() {
         true => Path::new("."),
@@ -145,6 +166,9 @@ fn or_dot(inside: &Path) -> &Path {
 
 impl Inventory {
     /// Everything that there is now.
+    ///
+    /// What was seen of directories that are gone is forgotten with this look, so that the memory that it takes
+    /// follows the tree.
     pub(super) fn look(&mut self, top: &Top) -> BTreeSet<Find> {
         let mut finds = BTreeSet::new();
         let mut left = vec![PathBuf::new()];
@@ -162,7 +186,7 @@ impl Inventory {
     }
 
     /// A directory that is gone, or was never one, has nothing.
-    fn look_at(&mut self, top: &Top, inside: &Path) -> Option<Seen> {
+    fn look_at(&mut self, top: &Top, inside: &Path) -> Option<SeenDirectory> {
         let before = self.seen.remove(inside);
         let now = statat(&top.dir, or_dot(inside), AtFlags::SYMLINK_NOFOLLOW).ok()?;
         match before {
@@ -172,11 +196,13 @@ impl Inventory {
     }
 }
 
-fn read(top: &Top, inside: &Path) -> io::Result<Seen> {
+/// A repository without a work tree has no name that gives it away: it is known by the entries that git itself
+/// looks for, which are gathered along the way.
+fn read(top: &Top, inside: &Path) -> io::Result<SeenDirectory> {
     let dir = top.open_dir(inside)?;
     // Taken before the entries: what changes meanwhile is read again.
     let is = rustix::fs::fstat(&dir)?;
-    let mut seen = Seen {
+    let mut seen = SeenDirectory {
         stamp: stamp(&is),
         is_fresh: is_fresh(&is),
         dirs: vec![],
@@ -197,7 +223,7 @@ fn read(top: &Top, inside: &Path) -> io::Result<Seen> {
             if let Ok(it) = statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
                 && !stand_in::is_one(&dir, name, &it)
             {
-                let (kind, number) = (Kind::Named, (it.st_dev, it.st_ino));
+                let (kind, number) = (FindKind::Named, (it.st_dev, it.st_ino));
                 seen.finds.push(Find { path, kind, number });
             }
         } else if is_dir(&dir, name, entry.file_type()) {
@@ -207,7 +233,7 @@ fn read(top: &Top, inside: &Path) -> io::Result<Seen> {
     if layout.is_whole() {
         seen.finds.push(Find {
             path: inside.to_owned(),
-            kind: Kind::Bare,
+            kind: FindKind::Bare,
             number: (is.st_dev, is.st_ino),
         });
     }
@@ -215,8 +241,8 @@ fn read(top: &Top, inside: &Path) -> io::Result<Seen> {
 }
 
 /// Not every file system tells what its entries are.
-fn is_dir(dir: impl AsFd, name: &OsStr, told: FileType) -> bool {
-    match told {
+fn is_dir(dir: impl AsFd, name: &OsStr, listed: FileType) -> bool {
+    match listed {
         FileType::Directory => true,
         FileType::Unknown => statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|it| FileType::from_raw_mode(it.st_mode).is_dir()),
@@ -256,10 +282,12 @@ pub(super) fn make_inert(
     (done, left)
 }
 
+/// A bare repository loses its `HEAD`, without which git does not take the directory for one; its other content
+/// stays where it is. Nothing is ever deleted or replaced: a number is counted up until a free name is found.
 fn put_aside(top: &Top, find: &Find) -> rustix::io::Result<Inert> {
     let (parent, name) = match find.kind {
-        Kind::Bare => (find.path.as_path(), OsStr::new("HEAD")),
-        Kind::Named => {
+        FindKind::Bare => (find.path.as_path(), OsStr::new("HEAD")),
+        FindKind::Named => {
             let parent = find.path.parent().unwrap_or(Path::new(""));
             (parent, find.path.file_name().unwrap_or_default())
         }

@@ -1,4 +1,12 @@
 //! From a command to one that starts inside the sandbox.
+//!
+//! A command is made ready in an order that each step relies on: the program is looked for first, so that a
+//! mistyped name costs nothing; a machine that enforces too little is refused before anything is made; the
+//! inventory is taken before the stand-in for `.git` is put there; and the order is written last, because it
+//! names what the others have found.
+//!
+//! What comes out is an ordinary command of the launcher. Whoever starts it keeps the `Confined` until the
+//! process has ended, since dropping it removes the scratch directory under the command's feet.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -11,17 +19,18 @@ use bonded_kernel::SandboxLevel;
 use tokio::process::Command;
 
 use super::enter::{SUPERVISE, WORD};
+use super::error::SandboxError;
 use super::light::LightLauncher;
 use super::long_watch::LongWatch;
 use super::order::{Order, Walls, handed};
-use super::scratch::{Fault, Scratch, tmp};
+use super::scratch::{LauncherFault, ScratchDir, tmp};
 use super::stand_in::StandIn;
 use super::supervisor::THIS_PROGRAM;
 use super::watch::Watch;
 use super::{Sandbox, environment};
 
 /// Where the system looks for programs when nobody says where.
-const USUAL_PATH: &str = "/bin:/usr/bin";
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// The program that [`enter`](super::enter)s the sandbox when it is started so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +42,7 @@ pub enum Launcher {
     Itself,
     /// The small program that was found beside it, or where that will not do, itself.
     Light(LightLauncher),
+    /// A program that calls [`enter`](super::enter) first, by its path.
     Program(PathBuf),
 }
 
@@ -45,6 +55,8 @@ impl Launcher {
         light.map_or(Self::Itself, Self::Light)
     }
 
+    /// The light one counts as this program here: it is used only where its copy was made and answered, and
+    /// this is what is taken else.
     pub(super) fn program(&self) -> Option<&Path> {
         match self {
             Self::None => None,
@@ -70,7 +82,10 @@ pub enum Manner {
 /// A command that is ready to start. It is kept until its process has ended.
 #[derive(Debug)]
 pub struct Confined {
+    /// The launcher with the command as its arguments; streams may still be set.
     pub command: Command,
+    /// Drawn for this command. It tells the launcher's words in the scratch directory from those of the
+    /// command.
     token: String,
     /// Its own places, which no variable of others replaces.
     own: Vec<(&'static str, OsString)>,
@@ -79,7 +94,8 @@ pub struct Confined {
     /// Settled before the rest goes.
     watch: Option<Watch>,
     long_watch: Option<Arc<LongWatch>>,
-    scratch: Scratch,
+    /// Declared after the watches: fields are dropped in their order.
+    scratch: ScratchDir,
     _stand_in: Option<StandIn>,
     /// Whether its launcher ends it when we end, and begins a session of its own for it.
     pub dies_with_us: bool,
@@ -88,10 +104,13 @@ pub struct Confined {
 impl Confined {
     /// Why the command was never started, if it was not. Asked for after the process has ended.
     pub fn fault(&self) -> Option<String> {
-        Fault::told(self.scratch.path(), &self.token)
+        LauncherFault::read(self.scratch.path(), &self.token)
     }
 
     /// Looks at what the command made, after it has ended, and says what was put aside.
+    ///
+    /// A second call does nothing. The sentence is for whoever asked for the command; the person is told by the
+    /// watch itself.
     pub fn settle(&mut self) -> Option<String> {
         match (self.watch.take(), &self.long_watch) {
             (Some(watch), _) => watch.settle(),
@@ -161,10 +180,10 @@ impl Sandbox {
         args: impl IntoIterator<Item = A>,
         cwd: &Path,
     ) -> io::Result<Confined> {
-        let path = std::env::var_os("PATH").unwrap_or_else(|| USUAL_PATH.into());
+        let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
         let file = check_program(program, cwd, &path)?;
         self.refuse_less()?;
-        let scratch = Scratch::make()?;
+        let scratch = ScratchDir::make()?;
         let who = match manner {
             Manner::Serving => "a server",
             Manner::Watched | Manner::Lasting | Manner::Approved => "the command",
@@ -179,7 +198,7 @@ impl Sandbox {
         let finds = watch.as_ref().map_or(&nothing, Watch::before);
         let (order, home) = self.order(&scratch, manner, finds, &token)?;
         refuse_hidden(&file, &order)?;
-        let (mut command, told) = match &self.found().launcher {
+        let (mut command, variables) = match &self.found().launcher {
             None => (Command::new(program), None),
             Some(launcher) => {
                 let mut command = Command::new(launcher);
@@ -200,7 +219,7 @@ impl Sandbox {
             command,
             token,
             own: environment::own_places(&tmp(scratch.path()), home.as_deref().map(Path::new)),
-            order: told,
+            order: variables,
             watch,
             long_watch,
             scratch,
@@ -221,7 +240,8 @@ impl Sandbox {
         match missing.into_iter().next() {
             None => Ok(()),
             Some(missing) => Err(io::Error::other(format!(
-                "{missing}; `sandboxBestEffort: true` (--sandbox-best-effort) runs commands with what there is"
+                "{}; `sandboxBestEffort: true` (--sandbox-best-effort) runs commands with what there is",
+                SandboxError::from(missing)
             ))),
         }
     }
@@ -238,6 +258,8 @@ impl Sandbox {
 }
 
 /// What nobody can guess.
+///
+/// 16 random bytes as hexadecimal digits.
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     let drawn = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
@@ -246,6 +268,8 @@ fn token() -> io::Result<String> {
 }
 
 /// A program that only we see is named, instead of being missing inside.
+///
+/// Inside it would be "not found", which sends people looking for a mistake in their path.
 fn refuse_hidden(file: &Path, order: &Order) -> io::Result<()> {
     let Ok(file) = file.canonicalize() else {
         return Ok(());
@@ -266,6 +290,10 @@ fn refuse_hidden(file: &Path, order: &Order) -> io::Result<()> {
 }
 
 /// Whether there is such a program, told before anything is set up for it.
+///
+/// It searches as the system would: a name with a slash is taken from the working directory, any other is
+/// looked for in the directories of the path, and a file that may not be executed is reported only if no later
+/// directory has one that may. The check is no guarantee; what happens afterwards is reported by the launcher.
 fn check_program(program: &str, cwd: &Path, path: &OsStr) -> io::Result<PathBuf> {
     let is_executable = |file: PathBuf| {
         let metadata = std::fs::metadata(&file)?;

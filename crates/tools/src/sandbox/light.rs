@@ -20,13 +20,14 @@ const NAME: &str = "bonded-sandbox";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LightLauncher {
     path: PathBuf,
-    seen: Identity,
+    seen: FileStamp,
 }
 
 /// Whoever changes a file changes one of these, and cannot set them back.
-type Identity = (u64, u64, u64, i64, i64);
+type FileStamp = (u64, u64, u64, i64, i64);
 
-fn identity(file: &File) -> io::Result<Identity> {
+/// Of the open file and not of a path, so that what was looked at is what is read.
+fn identity(file: &File) -> io::Result<FileStamp> {
     let it = file.metadata()?;
     Ok((it.dev(), it.ino(), it.size(), it.ctime(), it.ctime_nsec()))
 }
@@ -37,6 +38,7 @@ impl LightLauncher {
         Self::at(&program.with_file_name(NAME))
     }
 
+    /// `None` where it is missing or cannot be read; this program does its work then.
     fn at(path: &Path) -> Option<Self> {
         let seen = identity(&File::open(path).ok()?).ok()?;
         let path = path.to_owned();
@@ -44,6 +46,9 @@ impl LightLauncher {
     }
 
     /// A copy that can be executed for as long as it is held.
+    ///
+    /// The file is compared after it was copied: a change while it was being read shows as well. The copy is
+    /// sealed, so that not even this process can change it.
     pub(super) fn copy(&self) -> io::Result<Copy> {
         let mut file = File::open(&self.path)?;
         let memory = in_memory()?;
@@ -64,6 +69,8 @@ fn in_memory() -> rustix::io::Result<OwnedFd> {
     memfd_create(NAME, flags | MemfdFlags::EXEC).or_else(|_| memfd_create(NAME, flags))
 }
 
+/// The descriptor closes when a program is executed, so that no command inherits it; its path still works for
+/// the execution itself.
 #[derive(Debug)]
 pub(super) struct Copy(OwnedFd);
 
@@ -85,8 +92,8 @@ mod tests {
     fn a_copy_is_executed_and_cannot_be_changed() {
         let light = LightLauncher::at(Path::new("/bin/echo")).expect("it is there");
         let copy = light.copy().expect("it can be copied");
-        let said = Command::new(copy.path()).arg("light").output();
-        assert_eq!(said.expect("it starts").stdout, b"light\n");
+        let output = Command::new(copy.path()).arg("light").output();
+        assert_eq!(output.expect("it starts").stdout, b"light\n");
         assert!(fs::write(copy.path(), "changed").is_err());
     }
 

@@ -1,4 +1,9 @@
 //! The limits that the kernel holds every process to.
+//!
+//! They hold for each process by itself, except for the number of processes, which the kernel counts by user.
+//! They are set where the other restrictions are, or by the supervisor where there are none: limits hold at
+//! every level. Both the soft and the hard limit are set, so that no command can raise them again, and neither
+//! is ever set above the hard limit of this process.
 
 use bonded_kernel::ProcessLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -36,6 +41,8 @@ pub(super) fn set(limits: &ProcessLimits, counts_apart: bool) -> Result<(), Stri
 }
 
 /// How many tasks the machine has, which is at least what the user has.
+///
+/// Where it cannot be read, 0: the command then has fewer processes than it was promised, never more.
 fn tasks_of_all() -> u64 {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let tasks = load.split([' ', '/']).nth(4);

@@ -1,5 +1,10 @@
 //! The watch over a server. Unlike a command it stays, and writes whenever it likes: what it made is put aside at the end
 //! of each of its calls, and when it has ended.
+//!
+//! A person may approve a call that changes what configures later programs. While such a call runs, nothing
+//! tells what it makes from what a server makes, so every server of the same tree is left alone until the call
+//! has ended; then all that is there counts as known. A server can use that moment. It is the price of
+//! approving a call while others run.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -8,14 +13,19 @@ use super::Sandbox;
 use super::watch::Watch;
 
 /// The watches over the servers that run now.
+///
+/// Of all sandboxes of this process: an approval must reach the servers of other runs in the same directory.
+/// Weak, so that the list keeps no server's watch alive; dead entries go when the next one begins.
 static ALL: Mutex<Vec<Weak<LongWatch>>> = Mutex::new(vec![]);
 
 /// What was there when the server began, and what a person has approved since.
+///
+/// It is shared between the process that owns the server and whoever ends a call.
 #[derive(Debug)]
-pub(crate) struct LongWatch(Mutex<State>);
+pub(crate) struct LongWatch(Mutex<LongWatchState>);
 
 #[derive(Debug)]
-struct State {
+struct LongWatchState {
     /// Gone when the server has ended: what is made later is not its.
     watch: Option<Watch>,
     /// How many calls that a person approved are under way: what they make is not told from what the server makes.
@@ -23,8 +33,10 @@ struct State {
 }
 
 impl LongWatch {
+    /// The watch was begun before the server was started, so that nothing that the server makes is taken for
+    /// old.
     pub(super) fn begin(watch: Watch) -> Arc<Self> {
-        let long = Arc::new(Self(Mutex::new(State {
+        let long = Arc::new(Self(Mutex::new(LongWatchState {
             watch: Some(watch),
             approved: 0,
         })));
@@ -35,6 +47,8 @@ impl LongWatch {
     }
 
     /// Puts aside what is new, and says so.
+    ///
+    /// Nothing is done while an approved call is under way, or when the server has ended.
     pub(crate) fn settle(&self) -> Option<String> {
         let state = self.lock();
         match (&state.watch, state.approved) {
@@ -44,6 +58,8 @@ impl LongWatch {
     }
 
     /// The same for the last time: the server has ended.
+    ///
+    /// In the middle of an approved call, what is new is let be: it may be what the person wanted.
     pub(crate) fn end(&self) -> Option<String> {
         let mut state = self.lock();
         let watch = state.watch.take()?;
@@ -56,7 +72,7 @@ impl LongWatch {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LongWatchState> {
         // Every change is whole by itself.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -69,6 +85,9 @@ pub(crate) struct Approval(Vec<Arc<LongWatch>>);
 
 impl Approval {
     /// What was made before is not the call's, and is put aside.
+    ///
+    /// Servers of directories above and below count too, because they see the same files. The list is let go of
+    /// before any tree is looked at: that may take long, and beginning a server must not wait for it.
     pub(crate) fn begin(dir: &Path) -> Self {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         let mut watches: Vec<Arc<LongWatch>> = all.iter().filter_map(Weak::upgrade).collect();
@@ -100,6 +119,7 @@ impl Sandbox {
     }
 }
 
+/// What is there at the end becomes known before the count goes down, so that no settling comes in between.
 impl Drop for Approval {
     fn drop(&mut self) {
         for it in &self.0 {

@@ -1,4 +1,11 @@
 //! The files as a command sees them: all read-only but its own, a home of its own, and nothing where keys are kept.
+//!
+//! The order is what makes it safe. What will be needed from under a cover is taken up first, as trees that are
+//! mounted nowhere; then covers and places are laid from the top of the tree downwards, each before what lies
+//! in it; then come the devices; and only then is everything that is not the command's own made read-only,
+//! because places inside of covers have to be made until then. Directories of the command's own home may hold
+//! whatever an earlier command left there, links included, so that nothing in them is reached by a path that
+//! follows links.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -31,6 +38,9 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY
 
 /// Arranges the mounts of this mount namespace, which must be our own. The process goes on in the same
 /// directory, as it is now.
+///
+/// A mount that cannot be made read-only is an error only without Landlock, which refuses writing there anyway.
+/// One that is gone by then is passed over.
 pub(super) fn arrange(order: &Order) -> Result<(), String> {
     let cwd = std::env::current_dir().map_err(failed("find its directory"))?;
     let before = mounted()?;
@@ -73,6 +83,8 @@ pub(super) fn attempt() -> Result<(), String> {
 }
 
 /// What is put somewhere below what will be covered, taken up before it is. `None` where nothing is to be moved.
+///
+/// The answer is as long as `places`, one for each. A tree is cloned with everything that is mounted in it.
 fn trees(places: &[(PathBuf, Put)], order: &Order) -> Result<Vec<Option<OwnedFd>>, String> {
     let workdir = &order.workdir;
     let is_covered = |path: &Path| {
@@ -86,7 +98,7 @@ fn trees(places: &[(PathBuf, Put)], order: &Order) -> Result<Vec<Option<OwnedFd>
         let source = match put {
             Put::Other(other) => other,
             Put::ReadOnly | Put::Itself if is_covered(path) => path,
-            _ => return Ok(None),
+            Put::Pin | Put::Nothing | Put::Hollow | Put::ReadOnly | Put::Itself => return Ok(None),
         };
         let flags = OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::OPEN_TREE_CLONE;
         let opened = open_tree(CWD, source, flags | OpenTreeFlags::AT_RECURSIVE);
@@ -97,6 +109,7 @@ fn trees(places: &[(PathBuf, Put)], order: &Order) -> Result<Vec<Option<OwnedFd>
     places.iter().map(tree).collect()
 }
 
+/// Below it, and not the directory itself.
 fn is_within(path: &Path, dir: &Path) -> bool {
     path != dir && path.starts_with(dir)
 }
@@ -128,6 +141,8 @@ struct Laid {
 }
 
 impl Laid {
+    /// `tree` is what was taken up for this place, if anything was. The command's own home counts as a
+    /// directory of ours afterwards, because what is shown of the person's home gets its places in it.
     fn put(&mut self, path: &Path, put: &Put, tree: Option<OwnedFd>) -> rustix::io::Result<()> {
         match put {
             Put::Pin => mount_bind_recursive(path, path),
@@ -222,6 +237,8 @@ fn make_place(base: OwnedFd, inside: &Path, is_dir: bool) -> rustix::io::Result<
     Ok(dir)
 }
 
+/// What was put aside before under the same name is replaced. Only a directory with content cannot be, and the
+/// command is not started.
 fn put_aside(dir: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
     let mut aside = name.to_owned();
     aside.push(".aside");
@@ -281,6 +298,8 @@ fn mounted() -> Result<Vec<PathBuf>, String> {
     Ok(points.filter_map(point_of).collect())
 }
 
+/// The fifth word of a line of the table. The kernel writes spaces, tabs, line ends and backslashes as a
+/// backslash with three octal digits.
 fn point_of(line: &[u8]) -> Option<PathBuf> {
     let written = line.split(|byte| *byte == b' ').nth(4)?;
     let mut path = Vec::with_capacity(written.len());
@@ -304,6 +323,9 @@ fn point_of(line: &[u8]) -> Option<PathBuf> {
 
 /// Enters the directory again, through the new mounts. A link that somebody put in its place meanwhile is
 /// not followed.
+///
+/// Without this the process would stay in the directory as it was mounted before, writable and with nothing
+/// covered.
 fn go_on_in(cwd: &Path, order: &Order) -> Result<(), String> {
     let entered = match cwd.strip_prefix(&order.workdir) {
         Err(_) => chdir(cwd),
@@ -324,6 +346,8 @@ fn go_on_in(cwd: &Path, order: &Order) -> Result<(), String> {
 
 /// Shows this process namespace's processes and no others, and bounds how many there may be at once: the
 /// limit of a user's processes does not hold for root.
+///
+/// It must be called by the first process of the namespace, while it still may mount.
 pub(super) fn show_own_processes(processes_max: u64) -> Result<(), String> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).map_err(failed("mount /proc"))?;

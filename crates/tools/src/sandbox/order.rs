@@ -1,5 +1,10 @@
 //! What the launcher is told. It travels in the launcher's environment, which only the same user can read, under names
 //! that mean nothing to a loader or a library: what a command is given does not act on what starts it.
+//!
+//! An order says what was decided, and leaves nothing to decide: the launcher looks neither at a configuration
+//! nor at the machine. It is split over several variables, since one of them may hold no more than 128 KiB, and
+//! its paths may be many. The command's variables travel beside it with a prefix, which is taken off when the
+//! command is started.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,6 +14,9 @@ use bonded_kernel::{ProcessLimits, SandboxLevel};
 use serde::{Deserialize, Serialize};
 
 /// How the namespaces are made.
+///
+/// Without walls a command is confined by Landlock, the filter and the limits alone, as far as the machine has
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Walls {
     None,
@@ -16,6 +24,7 @@ pub(super) enum Walls {
     Bubblewrap,
 }
 
+/// Both stages read the same one. The supervisor replaces `parent` by itself before the second stage begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Order {
     /// Who started this stage: it does not live on without it.
@@ -62,10 +71,14 @@ const PART: &str = "BONDED_ORDER_";
 /// What is put before the name of each variable of the command.
 const VARIABLE: &str = "BONDED_VARIABLE_";
 /// The system bounds a single variable.
+///
+/// Linux takes 131,072 bytes for a variable with its name.
 const PART_BYTES_MAX: usize = 100_000;
 
 impl Order {
     /// The directories that the command may change.
+    ///
+    /// The command's temporary directory and its home come on top at every level.
     pub(super) fn writable(&self) -> Vec<PathBuf> {
         match self.level {
             SandboxLevel::ReadOnly => vec![],
@@ -85,6 +98,9 @@ impl Order {
     }
 
     /// Reads the order, and what the command is given, from the launcher's own variables.
+    ///
+    /// `None` where there is none, or a part of it is missing: a person has called the launcher, and it does
+    /// nothing.
     pub(super) fn from_variables(
         ours: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Option<Self> {
@@ -147,6 +163,7 @@ mod any_paths {
     }
 }
 
+/// On bytes: the names of a command's variables need not be UTF-8.
 fn after<'a>(name: &'a OsStr, prefix: &str) -> Option<&'a OsStr> {
     let rest = name.as_bytes().strip_prefix(prefix.as_bytes())?;
     Some(OsStr::from_bytes(rest))
@@ -191,24 +208,25 @@ mod tests {
             .map(|it| format!("/w/{it}/.git").into())
             .collect();
         order.hidden = vec![OsString::from_vec(vec![b'/', 0xff, 0xfe]).into()];
-        let mut told = order.parts().expect("it can be written");
-        assert!(told.len() > 1, "it is more than one variable holds");
-        told.reverse();
+        let mut parts = order.parts().expect("it can be written");
+        assert!(parts.len() > 1, "it is more than one variable holds");
+        parts.reverse();
         let variables = [("LD_PRELOAD", "./evil.so"), ("A", "")];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        told.extend(
+        parts.extend(
             variables
                 .clone()
                 .map(|(name, value): (OsString, _)| (handed(&name), value)),
         );
         let loud = ["LD_PRELOAD", "A"];
         assert!(
-            told.iter()
+            parts
+                .iter()
                 .all(|(name, _)| !loud.iter().any(|it| name == it))
         );
-        told.push(("PATH".into(), "/x".into()));
+        parts.push(("PATH".into(), "/x".into()));
         order.variables = variables.into();
-        assert_eq!(Order::from_variables(told), Some(order));
+        assert_eq!(Order::from_variables(parts), Some(order));
         assert_eq!(Order::from_variables([]), None);
     }
 }

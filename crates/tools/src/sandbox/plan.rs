@@ -1,4 +1,10 @@
 //! What a command is to see and write: from a policy, a working directory and this process's own variables to an order.
+//!
+//! Everything is decided here, by this process, and with its eyes: inside, half of it could not be seen. Three
+//! lists come out. What is hidden is covered; what is shown lies in something hidden and is seen read-only all
+//! the same; what is protected lies in the working directory and is never written. The working directory itself
+//! is always seen, also where it lies in a hidden home. Paths are compared without links, and only what exists
+//! is put on a list: a mount needs something to be put on.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -10,16 +16,19 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::SandboxLevel;
 use rustix::process::{getpid, getuid};
 
-use super::inventory::{Find, Kind};
+use super::inventory::{Find, FindKind};
 use super::launch::Manner;
 use super::order::{Order, OwnHome, Walls};
-use super::scratch::{Scratch, tmp};
+use super::scratch::{ScratchDir, tmp};
 use super::secret_places::{self, there};
 use super::stand_in::GIT;
 use super::{Sandbox, git, toolchains};
 use crate::protected::is_private;
 
 /// What git reads of a repository without a work tree around it.
+///
+/// They are protected one by one where the working directory itself is such a repository: as a whole it could
+/// not be worked in.
 const PARTS_OF_BARE: [&str; 9] = [
     "HEAD",
     "commondir",
@@ -33,6 +42,8 @@ const PARTS_OF_BARE: [&str; 9] = [
 ];
 
 /// A place as a person writes it: from the home where it begins with `~`, else from the working directory.
+///
+/// `~name` is no home here but a name like any other.
 pub(super) fn meant(path: &Path, workdir: &Path) -> PathBuf {
     match path.strip_prefix("~") {
         Ok(inside) => match std::env::home_dir() {
@@ -47,7 +58,7 @@ impl Sandbox {
     /// What the launcher is told, and the command's home as it is told by, where it is not the person's.
     pub(super) fn order(
         &self,
-        scratch: &Scratch,
+        scratch: &ScratchDir,
         manner: Manner,
         finds: &BTreeSet<Find>,
         token: &str,
@@ -56,7 +67,7 @@ impl Sandbox {
         let walls = means.walls(policy.level);
         let ours: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         let hidden = self.hidden(&ours);
-        let (home, told) = self.home(scratch, walls, &hidden)?;
+        let (home, home_variable) = self.home(scratch, walls, &hidden)?;
         let order = Order {
             parent: getpid().as_raw_pid(),
             level: policy.level,
@@ -75,8 +86,8 @@ impl Sandbox {
             hidden,
             variables: vec![],
         };
-        let told = (policy.level != SandboxLevel::Full).then_some(told);
-        Ok((order, told))
+        let home_variable = (policy.level != SandboxLevel::Full).then_some(home_variable);
+        Ok((order, home_variable))
     }
 
     /// Whether a place is in the working directory, itself included.
@@ -85,6 +96,10 @@ impl Sandbox {
     }
 
     /// The homes as a whole. Of one that is in the working directory, what is private.
+    ///
+    /// What a person shows is taken from the places that are known to hold keys, never from `hidden_paths`:
+    /// those are demanded by whoever made the policy. What lies under another cover is left out, since it needs
+    /// no cover of its own.
     fn hidden(&self, ours: &[(OsString, OsString)]) -> Vec<PathBuf> {
         let policy = &self.policy;
         let mut hidden = vec![];
@@ -113,6 +128,8 @@ impl Sandbox {
         place != cover && place.starts_with(cover) && !shown.any(is_between)
     }
 
+    /// The entries of a home that a command works in. They are looked at again for each command: a person may
+    /// have made new ones.
     fn private_in(&self, home: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
         let homes = [home.to_owned()];
@@ -124,9 +141,13 @@ impl Sandbox {
     }
 
     /// Where the command's home is kept and seen, and what its variable says.
+    ///
+    /// It is seen where the person's is, so that programs that ask the system for the home instead of the
+    /// variable find it. Without walls nothing can be put there, and it is seen where it is kept. The variable
+    /// keeps the spelling of the person's where that leads to the same place.
     fn home(
         &self,
-        scratch: &Scratch,
+        scratch: &ScratchDir,
         walls: Walls,
         hidden: &[PathBuf],
     ) -> io::Result<(OwnHome, OsString)> {
@@ -136,16 +157,18 @@ impl Sandbox {
             Some(home) => home.clone(),
             None => kept.clone(),
         };
-        let said = std::env::var_os("HOME").filter(|home| {
+        let variable = std::env::var_os("HOME").filter(|home| {
             Path::new(home)
                 .canonicalize()
                 .is_ok_and(|home| home == seen)
         });
-        let told = said.unwrap_or_else(|| seen.clone().into());
-        Ok((OwnHome { kept, seen }, told))
+        let variable = variable.unwrap_or_else(|| seen.clone().into());
+        Ok((OwnHome { kept, seen }, variable))
     }
 
-    fn kept_home(&self, scratch: &Scratch) -> io::Result<PathBuf> {
+    /// A home that cannot be made is no reason to refuse a command: it gets one that goes with its scratch
+    /// directory, and the person is told.
+    fn kept_home(&self, scratch: &ScratchDir) -> io::Result<PathBuf> {
         let mut private = DirBuilder::new();
         private.mode(0o700).recursive(true);
         if let Some(home) = &self.policy.home
@@ -165,6 +188,8 @@ impl Sandbox {
     }
 
     /// What is seen of what is hidden: toolchains, what the person named, and where git keeps this work tree.
+    ///
+    /// What is seen anyway, because no cover is over it, is left out, and so is a cover itself.
     fn shown(&self, ours: &[(OsString, OsString)], hidden: &[PathBuf]) -> Vec<PathBuf> {
         let mut shown = self.policy.show.clone();
         for home in self
@@ -186,6 +211,9 @@ impl Sandbox {
     }
 
     /// Whatever configures later programs, unless a person said that this command may change it.
+    ///
+    /// What is hidden need not be protected, and what is outside the working directory cannot be written to
+    /// begin with.
     fn protected(
         &self,
         manner: Manner,
@@ -199,11 +227,11 @@ impl Sandbox {
             for find in finds {
                 let path = self.workdir.join(&find.path);
                 match find.kind {
-                    Kind::Bare if find.path.as_os_str().is_empty() => {
+                    FindKind::Bare if find.path.as_os_str().is_empty() => {
                         protected.extend(PARTS_OF_BARE.map(|part| path.join(part)));
                     }
-                    Kind::Bare => protected.push(path),
-                    Kind::Named => {
+                    FindKind::Bare => protected.push(path),
+                    FindKind::Named => {
                         protected.extend(git::kept_for(&path));
                         protected.push(path);
                     }

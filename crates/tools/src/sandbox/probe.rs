@@ -1,4 +1,8 @@
 //! What this machine can enforce. It is tried for real, in a process that is thrown away.
+//!
+//! Versions and settings of a kernel do not tell what works: a container, a profile or a boot parameter may
+//! forbid any part. So the launcher is started with the word for a trial, restricts itself in every way, and
+//! prints what succeeded as JSON. The answer holds for the life of this process and is kept for each launcher.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,15 +15,17 @@ use rustix::mount::{MountFlags, mount};
 use serde::{Deserialize, Serialize};
 
 use super::enter::{PROBE, WORD};
+use super::error::Missing;
 use super::launch::Launcher;
 use super::light::LightLauncher;
 use super::order::Walls;
 use super::supervisor::THIS_PROGRAM;
-use super::{SandboxError, bubblewrap, files, mounts, namespaces, syscalls};
+use super::{bubblewrap, files, mounts, namespaces, syscalls};
 
 /// Whether each part works; where one does not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Means {
+    /// Whether an unprivileged process can make the namespaces and mounts.
     pub namespaces: Result<(), String>,
     /// Whether a view of the sandbox's own processes can be mounted.
     pub private_proc: bool,
@@ -27,6 +33,7 @@ pub struct Means {
     pub bubblewrap: bool,
     /// The version of Landlock; 0 is none.
     pub landlock: u32,
+    /// Whether system calls can be filtered.
     pub seccomp: Result<(), String>,
     /// Whether there is a launcher at all.
     pub launcher: Result<(), String>,
@@ -36,9 +43,12 @@ pub struct Means {
 }
 
 /// Of this program.
+///
+/// A launcher of another version may read an order differently, and is not used.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Means {
+    /// Nothing can be enforced, each part for the same reason.
     fn without_launcher(why: String) -> Self {
         Self {
             namespaces: Err(why.clone()),
@@ -56,6 +66,7 @@ impl Means {
         self.version == VERSION && self.launcher.is_ok() && self.namespaces.is_ok()
     }
 
+    /// Namespaces of our own are preferred to those of bubblewrap: they hold more in place and start faster.
     pub(super) fn walls(&self, level: SandboxLevel) -> Walls {
         match (&self.namespaces, self.bubblewrap) {
             _ if level == SandboxLevel::Full => Walls::None,
@@ -66,8 +77,10 @@ impl Means {
     }
 
     /// What the level needs and the machine lacks.
-    pub(super) fn missing(&self, level: SandboxLevel) -> Vec<SandboxError> {
-        let lack = |feature, why: &str, hint| SandboxError::Missing {
+    ///
+    /// The first is the one that an error names. Without a launcher nothing else is worth naming.
+    pub(super) fn missing(&self, level: SandboxLevel) -> Vec<Missing> {
+        let lack = |feature, why: &str, hint| Missing {
             feature,
             why: why.to_owned(),
             hint,
@@ -97,6 +110,7 @@ impl Means {
         missing
     }
 
+    /// Limits are named only where there is nothing else, since every launcher sets them.
     pub(super) fn in_force(&self, level: SandboxLevel) -> String {
         let mut parts: Vec<String> = vec![];
         if level != SandboxLevel::Full {
@@ -129,6 +143,8 @@ pub(super) struct Looked {
 }
 
 /// Asks once for each launcher.
+///
+/// The lock is held while a launcher is asked, so that two commands that begin together ask once.
 pub(super) fn look(launcher: &Launcher) -> Looked {
     static KNOWN: Mutex<BTreeMap<Launcher, Looked>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,6 +152,8 @@ pub(super) fn look(launcher: &Launcher) -> Looked {
     looked.or_insert_with(|| look_anew(launcher)).clone()
 }
 
+/// A light launcher that is missing, was changed, has another version or cannot make namespaces is passed over
+/// for this program. A system may allow namespaces by the path of a program, which a copy in memory has not.
 fn look_anew(launcher: &Launcher) -> Looked {
     let light = match launcher {
         Launcher::Light(light) => look_at_light(light),
@@ -150,6 +168,7 @@ fn look_anew(launcher: &Launcher) -> Looked {
     })
 }
 
+/// The copy is kept open for good once it will do, which is one descriptor for each launcher.
 fn look_at_light(light: &LightLauncher) -> Option<Looked> {
     let copy = light.copy().ok()?;
     let path = copy.path();
@@ -165,6 +184,7 @@ fn look_at_light(light: &LightLauncher) -> Option<Looked> {
     })
 }
 
+/// Without variables: the trial must not depend on what this process was started with.
 fn ask(program: &Path) -> Means {
     let mut child = Command::new(program);
     child.args([WORD, PROBE]).env_clear().stdin(Stdio::null());
@@ -188,6 +208,9 @@ fn tried(mut means: Means) -> Means {
 
 /// Tries everything, and tells it on stdout. A word more on the command line asks for the part that only
 /// a child can try.
+///
+/// The order is that of a command: namespaces, mounts, the child, then Landlock, and the filter last, which
+/// would forbid the rest.
 pub(super) fn answer() -> ExitCode {
     let is_second = std::env::args_os().nth(3).is_some();
     if is_second {
@@ -215,6 +238,6 @@ pub(super) fn answer() -> ExitCode {
         version: VERSION.into(),
     };
     let text = serde_json::to_string(&means).unwrap_or_default();
-    let told = std::io::stdout().write_all(text.as_bytes());
-    ExitCode::from(u8::from(told.is_err()))
+    let written = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::from(u8::from(written.is_err()))
 }

@@ -1,4 +1,9 @@
 //! What programs say when the sandbox refuses them something, and the one setting that would allow it.
+//!
+//! A program in a sandbox fails with words about networks and file systems, and neither a model nor a person
+//! can tell that from a real failure. The hint is a guess from the words and says what to set; it never changes
+//! what a result is. Words are compared as they are written by common programs, because there is no better
+//! sign: the same system call fails for other reasons too.
 
 use bonded_kernel::SandboxLevel;
 
@@ -25,6 +30,8 @@ const NO_NETWORK: [&str; 17] = [
     "nodename nor servname",
 ];
 
+/// How programs say that a place takes no changes. What Landlock refuses reads as a lack of permission, which
+/// has too many other causes to be taken for a sign.
 const READ_ONLY: [&str; 3] = ["EROFS", "Read-only file system", "read-only file system"];
 
 /// Programs that fetch what they start.
@@ -32,6 +39,7 @@ const FETCHING: [&str; 9] = [
     "bunx", "deno", "npm", "npx", "pipx", "pnpm", "uv", "uvx", "yarn",
 ];
 
+/// The end of a sentence about a program.
 const NETWORK: &str =
     "the sandbox gives it no network; `sandboxNetwork: true` (--sandbox-network) does";
 
@@ -39,19 +47,21 @@ impl Sandbox {
     /// What in the words of a program that failed is the sandbox's doing.
     pub fn refusal(&self, words: &str) -> Option<&'static str> {
         let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
-        match self.level() {
-            SandboxLevel::Full => None,
-            _ if !self.has_network() && says(&NO_NETWORK) => Some(NETWORK),
-            SandboxLevel::ReadOnly if says(&READ_ONLY) => Some(
+        let not_written = match self.level() {
+            SandboxLevel::Full => return None,
+            SandboxLevel::ReadOnly => {
                 "the sandbox lets it write only its own home and TMPDIR; `sandbox: workspace-write` \
-                 (--sandbox workspace-write) adds the working directory",
-            ),
-            SandboxLevel::WorkspaceWrite if says(&READ_ONLY) => Some(
+                 (--sandbox workspace-write) adds the working directory"
+            }
+            SandboxLevel::WorkspaceWrite => {
                 "the sandbox lets it write only the working directory, its own home and TMPDIR, and there nothing that \
-                 configures later programs; `sandbox: full` (--sandbox full) lifts that",
-            ),
-            _ => None,
+                 configures later programs; `sandbox: full` (--sandbox full) lifts that"
+            }
+        };
+        if !self.has_network() && says(&NO_NETWORK) {
+            return Some(NETWORK);
         }
+        says(&READ_ONLY).then_some(not_written)
     }
 
     /// The same for a server that did not come up. Where its words say nothing, what it most likely misses.

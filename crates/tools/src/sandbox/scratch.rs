@@ -1,4 +1,8 @@
 //! The directory that a command has to itself for as long as it runs, and what its launcher tells us there.
+//!
+//! Each command has one, in the system's directory for temporary files. It holds the command's own `TMPDIR`,
+//! what is put over hidden places, and the file for the launcher's fault. The command may write only the first:
+//! the rest lies beside it, read-only wherever anything is enforced.
 
 mod left;
 
@@ -14,7 +18,7 @@ pub(super) use left::remove_beneath;
 
 /// Removed when it is dropped, which must be after the command has ended.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(super) struct ScratchDir {
     dir: TempDir,
     /// Says that somebody uses it, for as long as this process lives.
     _held: fs::File,
@@ -26,7 +30,8 @@ const PREFIX: &str = "bonded-";
 /// A directory may be taken for one that was left in the moment between its making and its lock.
 const TRIES: u32 = 10;
 
-impl Scratch {
+impl ScratchDir {
+    /// What earlier processes left is removed once in the life of this one, when it makes its first.
     pub(super) fn make() -> io::Result<Self> {
         static SWEPT: Once = Once::new();
         let above = std::env::temp_dir();
@@ -42,6 +47,8 @@ impl Scratch {
         }
     }
 
+    /// The lock comes first after the directory itself, to keep the moment short in which another process might
+    /// take it for one that was left.
     fn make_in(above: &Path) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(above)?;
         let held = left::hold(dir.path())?;
@@ -61,7 +68,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         // A command may have left directories that nobody may write; what is left here is gone for the next one too.
         left::remove(self.dir.path());
@@ -69,6 +76,8 @@ impl Drop for Scratch {
 }
 
 /// All that is in it.
+///
+/// A directory with anything else in it is not taken for one of ours, and is never removed by a sweep.
 pub(super) const ENTRIES: [&str; 5] = ["tmp", "void", "nothing", "fault", left::HELD];
 
 /// The part that the command may write.
@@ -95,6 +104,8 @@ pub(super) enum Ending {
     Fault(String),
 }
 
+/// The text is a word, a space and the rest. It is written in one piece by one side and read to its end by the
+/// other.
 impl Ending {
     pub(super) fn to_text(&self) -> String {
         match self {
@@ -118,12 +129,12 @@ impl Ending {
 /// Where a launcher says why it could not start its command. Where nothing keeps a command from writing here, what it
 /// writes is without the token.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct LauncherFault {
     file: fs::File,
     token: String,
 }
 
-impl Fault {
+impl LauncherFault {
     fn file(scratch: &Path) -> PathBuf {
         scratch.join("fault")
     }
@@ -140,10 +151,11 @@ impl Fault {
         let _ = (&self.file).write_all(format!("{}\n{why}", self.token).as_bytes());
     }
 
-    pub(super) fn told(scratch: &Path, token: &str) -> Option<String> {
+    /// `None` where there is no fault, or the file was not written by the launcher of this command.
+    pub(super) fn read(scratch: &Path, token: &str) -> Option<String> {
         let text = fs::read_to_string(Self::file(scratch)).ok()?;
-        let (said, why) = text.split_once('\n')?;
-        (said == token).then(|| why.to_owned())
+        let (written, why) = text.split_once('\n')?;
+        (written == token).then(|| why.to_owned())
     }
 }
 
@@ -168,16 +180,16 @@ mod tests {
 
     #[test]
     fn a_fault_without_the_token_is_nobodys() {
-        let scratch = Scratch::make().expect("it can be made");
-        let told = || Fault::told(scratch.path(), "token");
-        assert_eq!(told(), None);
+        let scratch = ScratchDir::make().expect("it can be made");
+        let read = || LauncherFault::read(scratch.path(), "token");
+        assert_eq!(read(), None);
         for forged in ["", "evil", "\nevil", "tok\nevil"] {
-            fs::write(Fault::file(scratch.path()), forged).expect("it can be written");
-            assert_eq!(told(), None, "{forged}");
+            fs::write(LauncherFault::file(scratch.path()), forged).expect("it can be written");
+            assert_eq!(read(), None, "{forged}");
         }
-        let fault = Fault::open(scratch.path(), "token").expect("it can be made");
-        assert_eq!(told(), None);
+        let fault = LauncherFault::open(scratch.path(), "token").expect("it can be made");
+        assert_eq!(read(), None);
         fault.tell("a\nb");
-        assert_eq!(told().as_deref(), Some("a\nb"));
+        assert_eq!(read().as_deref(), Some("a\nb"));
     }
 }

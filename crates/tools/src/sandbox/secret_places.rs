@@ -1,9 +1,16 @@
 //! Where people and programs keep keys outside a home, and the sockets of programs that do what they are told. A home
 //! itself is covered as a whole.
+//!
+//! Two sources are used: a list of places that are the same on every machine, and the variables of this process
+//! that say where a program keeps its configuration. A variable is judged by its name alone, and rather too
+//! often than too rarely: hiding a harmless place costs a person one setting. Places of the system itself are
+//! excepted, because hiding them would break every program.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// Whoever may talk to a container engine or to the system's manager has the rights of root; whoever may draw
+/// on the person's screen reads what is typed.
 const OF_THE_MACHINE: [&str; 9] = [
     "/etc/ai-agent",
     "/run/containerd/containerd.sock",
@@ -34,6 +41,8 @@ const RELOCATING: [&str; 14] = [
     "XDG_STATE_HOME",
 ];
 
+/// How the names of variables end that name a file or a directory of configuration, which is where most
+/// programs keep tokens.
 const ENDINGS: [&str; 6] = [
     "CONFIG",
     "CONFIG_DIR",
@@ -43,6 +52,7 @@ const ENDINGS: [&str; 6] = [
     "USERCONFIG",
 ];
 
+/// What stands somewhere in the names of variables that name a file with a secret.
 const PARTS: [&str; 5] = [
     "CREDENTIAL",
     "PASSFILE",
@@ -69,6 +79,9 @@ pub(super) fn of_machine(user: u32) -> Vec<PathBuf> {
 }
 
 /// The places that variables name, unless the command is handed the variable.
+///
+/// Of Cargo's home only the files with keys: the rest of it is a toolchain. A value may begin with `FILE:`, as
+/// Kerberos writes it. One that is no absolute path of something that exists is no place.
 pub(super) fn relocated(ours: &[(OsString, OsString)], handed_on: &[String]) -> Vec<PathBuf> {
     let mut places = vec![];
     for (name, value) in ours {
@@ -88,6 +101,7 @@ pub(super) fn relocated(ours: &[(OsString, OsString)], handed_on: &[String]) -> 
     there
 }
 
+/// A variable with a secret as its value passes too; that value is no path, and is dropped later.
 fn names_keys(name: &str) -> bool {
     RELOCATING.contains(&name)
         || ENDINGS.iter().any(|end| name.ends_with(end))

@@ -1,5 +1,9 @@
 //! The sockets that a command may make: families, types and protocols by name. Everything else is refused, because a
 //! socket with a path leads to whatever listens there: a terminal's server, a container engine, an agent with keys.
+//!
+//! The filter sees the numbers of a call and not the address behind a pointer, so that a path cannot be told
+//! from another: sockets with paths are refused as a family. Pairs are allowed, because many programs talk to
+//! their children so.
 
 use seccompiler::{BackendError, SeccompCmpOp, SeccompRule};
 
@@ -9,12 +13,15 @@ use super::syscalls::{Condition, rule};
 const TYPE_BITS: u64 = 0xf;
 
 /// A family with what may be made of it.
+///
+/// Each of the three is compared by itself: any listed type goes with any listed protocol.
 struct Allowed {
     family: i32,
     types: &'static [i32],
     protocols: &'static [i32],
 }
 
+/// 0 leaves the choice to the system. Raw protocols are not among them.
 const INTERNET: [i32; 6] = [
     0,
     libc::IPPROTO_TCP,
@@ -63,6 +70,10 @@ pub(super) fn refused(network: bool) -> Result<Vec<(i64, Vec<SeccompRule>)>, Bac
 }
 
 /// The filter knows no "neither", so that each family's other types are named one by one.
+///
+/// The rules of one call are alternatives, and the conditions of a rule hold together. One rule is for the
+/// families that are not listed; for each that is, one for each type that is not and one for all protocols that
+/// are not.
 fn all_but(allowed: &[Allowed]) -> Result<Vec<SeccompRule>, BackendError> {
     let is_not = |argument, value: i32| Condition(argument, SeccompCmpOp::Ne, number(value));
     let others = allowed.iter().map(|it| is_not(0, it.family));
@@ -81,6 +92,7 @@ fn all_but(allowed: &[Allowed]) -> Result<Vec<SeccompRule>, BackendError> {
     Ok(rules)
 }
 
+/// As the filter compares it: the lower 32 bits.
 fn number(value: i32) -> u64 {
     u64::from(value.cast_unsigned())
 }

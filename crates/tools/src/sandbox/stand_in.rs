@@ -21,12 +21,15 @@ pub(super) const GIT: &str = ".git";
 
 /// Nobody makes a repository that nobody may write, so that one that a crash has left can be told from others.
 const MODE: u32 = 0o555;
+/// The right to write of anybody. A directory that somebody may write is a real one, and is let be.
 const WRITABLE: u32 = 0o222;
 
 /// How often a stand-in may be gone again before it is locked.
 const TRIES: usize = 64;
 
 /// Held while a command runs.
+///
+/// Dropping it gives the lock back and removes the directory if no other command holds it.
 #[derive(Debug)]
 pub(super) struct StandIn {
     dir: PathBuf,
@@ -34,7 +37,9 @@ pub(super) struct StandIn {
 }
 
 /// What is found in its place.
-enum Found {
+///
+/// `Nothing` also where it was removed while its lock was waited for: the caller makes a new one.
+enum Occupant {
     StandIn(File),
     SomethingElse,
     Nothing,
@@ -57,9 +62,9 @@ impl StandIn {
                 },
             }
             match hold(&path)? {
-                Found::SomethingElse => return Ok(None),
-                Found::Nothing => {}
-                Found::StandIn(lock) => {
+                Occupant::SomethingElse => return Ok(None),
+                Occupant::Nothing => {}
+                Occupant::StandIn(lock) => {
                     let dir = dir.to_owned();
                     return Ok(Some(Self { dir, lock }));
                 }
@@ -86,6 +91,9 @@ pub(super) fn remove_left(dir: &Path) {
 }
 
 /// Whether an entry of a directory stands in for a repository, and is none.
+///
+/// `it` is what the caller was told of the entry. An empty directory that nobody may write is harmless even if
+/// it was not made here.
 pub(super) fn is_one(dir: impl AsFd, name: &OsStr, it: &Stat) -> bool {
     let is_dir = FileType::from_raw_mode(it.st_mode).is_dir();
     let is_empty = || {
@@ -102,26 +110,30 @@ const AS_DIRECTORY: OFlags = OFlags::DIRECTORY
     .union(OFlags::CLOEXEC);
 
 /// Locks what is there, if it is a stand-in. While it is locked, nobody removes it.
-fn hold(path: &Path) -> io::Result<Found> {
+///
+/// The lock is taken before it is looked whether the directory is still there and empty, because a remover
+/// takes the same lock exclusively. A link is something else and is not followed.
+fn hold(path: &Path) -> io::Result<Occupant> {
     let file = match open(path, AS_DIRECTORY, Mode::empty()) {
         Ok(opened) => File::from(opened),
-        Err(Errno::NOENT) => return Ok(Found::Nothing),
-        Err(_) => return Ok(Found::SomethingElse),
+        Err(Errno::NOENT) => return Ok(Occupant::Nothing),
+        Err(_) => return Ok(Occupant::SomethingElse),
     };
     if file.metadata()?.mode() & WRITABLE != 0 {
-        return Ok(Found::SomethingElse);
+        return Ok(Occupant::SomethingElse);
     }
     file.lock_shared()?;
     if !is_same(&file, path) {
-        return Ok(Found::Nothing);
+        return Ok(Occupant::Nothing);
     }
     let is_empty = path.read_dir()?.next().is_none();
     Ok(match is_empty {
-        true => Found::StandIn(file),
-        false => Found::SomethingElse,
+        true => Occupant::StandIn(file),
+        false => Occupant::SomethingElse,
     })
 }
 
+/// Whether the path still leads to what was opened.
 fn is_same(open: &File, path: &Path) -> bool {
     let number = |it: std::fs::Metadata| (it.dev(), it.ino());
     let there = path.symlink_metadata().map(number);

@@ -1,4 +1,11 @@
 //! The first stage: makes the namespaces, starts the second stage, and ends as the command ended.
+//!
+//! It stays outside the process namespace, so that this process can signal it, and it has the command's exit as
+//! its own: whoever waits for it need not know that there is a sandbox. It dies with its parent in a roundabout
+//! way. The kernel sends it a request to end when the parent dies; that wakes it, it finds itself an orphan,
+//! kills what it started, and removes what the parent would have removed.
+//!
+//! It has one thread and must keep to one: it forks without executing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -22,23 +29,26 @@ use signal_hook::low_level::{emulate_default_handler, pipe};
 
 use super::enter::{INSIDE, WORD, failed};
 use super::order::{Order, Walls};
-use super::scratch::{self, Ending, Fault, tmp};
+use super::scratch::{self, Ending, LauncherFault, tmp};
 use super::stand_in::{self, GIT};
 use super::{bubblewrap, inside, limits, mounts, namespaces};
 
 /// Itself, even where its file was replaced meanwhile.
 pub(super) const THIS_PROGRAM: &str = "/proc/self/exe";
 
+/// The fault is opened first: whatever fails afterwards can be told through it.
 pub(super) fn run(order: Order, program: &OsString, args: &[OsString]) -> Result<ExitCode, String> {
-    let fault = Fault::open(&order.scratch, &order.token).map_err(failed("report"))?;
+    let fault = LauncherFault::open(&order.scratch, &order.token).map_err(failed("report"))?;
     supervise(order, program, args, &fault).inspect_err(|why| fault.tell(why))
 }
 
+/// What may be opened only outside is opened before the namespaces are made. The parent is checked after its
+/// death is watched: if it died in between, no signal would ever come.
 fn supervise(
     mut order: Order,
     program: &OsString,
     args: &[OsString],
-    fault: &Fault,
+    fault: &LauncherFault,
 ) -> Result<ExitCode, String> {
     // A session of its own has no terminal, so that nobody reads or types there. Who leads a group already has been
     // given one, and stays in the session.
@@ -58,12 +68,12 @@ fn supervise(
     order.parent = getpid().as_raw_pid();
     // The command is of the same user, and shall not reach into us.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("hide its memory"))?;
-    let (told, tell) = report_pipe(order.walls).map_err(failed("make a pipe"))?;
+    let (report, tell) = report_pipe(order.walls).map_err(failed("make a pipe"))?;
     let child = match next_stage(&order, program, args, &tell)? {
         Next::Started(child) => child,
         Next::IsThis => {
             // What belongs to the first stage is out of the second one's reach.
-            drop((woken, remains, told));
+            drop((woken, remains, report));
             return Ok(inside::run(&order, program, args, tell.into()));
         }
     };
@@ -71,7 +81,7 @@ fn supervise(
     let let_go = let_go_of_streams();
     let status = wait(child, &mut woken, parent, &remains)?;
     let_go.map_err(failed("let go of the command's streams"))?;
-    Ok(end_like(status, told, fault))
+    Ok(end_like(status, report, fault))
 }
 
 /// Where the second stage tells how the command ended. Bubblewrap hands on what is open; the second stage closes it.
@@ -82,6 +92,7 @@ fn report_pipe(walls: Walls) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     })
 }
 
+/// What came of starting the next stage, seen from the process that goes on.
 enum Next {
     Started(Pid),
     /// This process is the second stage.
@@ -136,10 +147,13 @@ fn watch_signals() -> std::io::Result<UnixStream> {
     Ok(woken)
 }
 
+/// Whoever loses its parent gets another, so that a different number is enough to know.
 fn is_orphan(parent: i32) -> bool {
     getppid().map(Pid::as_raw_pid) != Some(parent)
 }
 
+/// It wakes for each signal, and looks both for the end of the child and for that of the parent. A request to
+/// end does not end it: the group that was signalled holds the command as well, and its end is waited for.
 fn wait(
     child: Pid,
     woken: &mut UnixStream,
@@ -149,15 +163,18 @@ fn wait(
     let mut signals = [0; 64];
     loop {
         let ended = waitpid(Some(child), WaitOptions::NOHANG).map_err(failed("wait"))?;
-        if let Some((_, status)) = ended {
-            return Ok(status);
-        }
+        // Looked at first: a command may end because nobody reads any more what it writes.
         if is_orphan(parent) {
             // Nobody else is left to clean up.
-            let _ = kill_process(child, Signal::KILL);
-            let _ = waitpid(Some(child), WaitOptions::empty());
+            if ended.is_none() {
+                let _ = kill_process(child, Signal::KILL);
+                let _ = waitpid(Some(child), WaitOptions::empty());
+            }
             remains.remove();
             let _ = kill_process_group(getpgrp(), Signal::KILL);
+        }
+        if let Some((_, status)) = ended {
+            return Ok(status);
         }
         // An interruption is as good as a byte.
         let _ = woken.read(&mut signals);
@@ -166,6 +183,8 @@ fn wait(
 
 /// What whoever wanted the command would have removed. Directories are opened before the namespaces are made: inside,
 /// all around is read-only.
+///
+/// Used only when the parent has died; else the parent does the same when it drops what it holds.
 struct Remains {
     scratch: PathBuf,
     home: PathBuf,
@@ -216,10 +235,13 @@ pub(super) fn let_go_of_streams() -> std::io::Result<()> {
 }
 
 /// Ends this process as the command ended: with its code, or by its signal.
-fn end_like(status: WaitStatus, told: OwnedFd, fault: &Fault) -> ExitCode {
+///
+/// What the second stage reported counts more than how it ended itself. Codes are cut to eight bits, as shells
+/// see them, and a signal that this process survives becomes 128 and its number.
+fn end_like(status: WaitStatus, report: OwnedFd, fault: &LauncherFault) -> ExitCode {
     let mut text = String::new();
     // Nobody else has the other end any more, and who says nothing ended as it is seen from here.
-    let _ = File::from(told).read_to_string(&mut text);
+    let _ = File::from(report).read_to_string(&mut text);
     match Ending::parse(&text).unwrap_or_else(|| inside::ending_of(status)) {
         Ending::Exit(code) => ExitCode::from((code & 0xff) as u8),
         Ending::Fault(why) => {

@@ -1,4 +1,10 @@
 //! The system calls that no command needs and an escape would use.
+//!
+//! It is a list of what is denied, since what programs need is not known in advance, with one exception: calls
+//! that are newer than the list are answered as missing. A denied call fails with `EPERM` and does not kill,
+//! because many programs try such calls and go on without. The filter is the last wall: most of what it denies
+//! needs rights that a command does not have, and it stands for the day on which a hole in the kernel gives
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -72,6 +78,8 @@ const DENIED_WITHOUT_NETWORK: &[i64] = &[
     libc::SYS_listen,
 ];
 
+/// With a user namespace of its own a process would have all rights in it, and with them the larger part of the
+/// kernel to attack.
 const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWIPC,
@@ -120,6 +128,8 @@ pub(super) fn deny(network: bool) -> Result<(), String> {
     apply_filter(&program).map_err(failed("filter system calls"))
 }
 
+/// Without a network, data may be sent only to what is connected already: `sendto` is denied where an address
+/// is given. The address is a pointer and compared with all of its 64 bits.
 fn program(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         DENIED.iter().map(|number| (*number, vec![])).collect();
@@ -179,6 +189,9 @@ fn lending() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendError> 
 pub(super) struct Condition(pub(super) u8, pub(super) SeccompCmpOp, pub(super) u64);
 
 /// A rule that fits where all of its conditions do.
+///
+/// Only the lower 32 bits of an argument are compared: the kernel takes flags, modes and families as such, and
+/// ignores what a program puts above them.
 pub(super) fn rule(
     conditions: impl IntoIterator<Item = Condition>,
 ) -> Result<SeccompRule, seccompiler::BackendError> {

@@ -1,10 +1,17 @@
 //! What of a person's home commands need in order to start programs that the person's path names. It is shown
 //! read-only; everything else of the home is not there.
+//!
+//! A directory of the path is the sign that a person uses what is in it. Alone it is often not enough, because
+//! programs there are links or scripts that lead to a larger tree; for the known toolchains that tree is shown
+//! as well. Trees that may hold keys are never shown as a whole: of Cargo's home the programs and what was
+//! fetched, not its credentials.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// Roots of toolchains that hold programs and libraries, and no keys: a directory of the path in one shows all of it.
+///
+/// Relative to the home.
 const ROOTS: [&str; 27] = [
     ".asdf",
     ".bun",
@@ -69,6 +76,9 @@ const NAMED_BY: [&str; 8] = [
 ];
 
 /// The places in a home that are shown, each once and none in another. `ours` are our variables.
+///
+/// Only what lies in the home, and never the home itself: a variable that names it would otherwise show
+/// everything.
 pub(super) fn shown(home: &Path, ours: &[(OsString, OsString)], network: bool) -> Vec<PathBuf> {
     let value = |wanted: &str| {
         let found = ours.iter().find(|(name, _)| name == wanted);
@@ -89,6 +99,8 @@ pub(super) fn shown(home: &Path, ours: &[(OsString, OsString)], network: bool) -
 }
 
 /// What is needed of a home for a directory of the path.
+///
+/// A directory of no known toolchain is shown by itself.
 fn needed_by(dir: &Path, home: &Path, network: bool) -> Vec<PathBuf> {
     let Ok(inside) = dir.strip_prefix(home) else {
         return vec![];

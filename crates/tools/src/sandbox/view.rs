@@ -1,4 +1,9 @@
 //! What a command sees of the files, as a list of what is put where, each before what lies in it.
+//!
+//! It is worked out without touching the file system, and both ways of mounting follow it. Where one path is
+//! wanted in several ways, the stronger one counts, and the variants of `Put` stand in that order: what is
+//! shown beats what hides it, and the command's own home beats both. A map sorted by paths gives each directory
+//! before what lies in it, which mounting needs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,6 +12,8 @@ use super::order::Order;
 use super::scratch::tmp;
 
 /// What is put at a place. Where several are wanted at one, the last counts.
+///
+/// The order of the variants decides which one that is: a new one goes where it is meant to win.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Put {
     /// The place itself, so that it can be neither renamed nor removed.
@@ -24,6 +31,9 @@ pub(super) enum Put {
 }
 
 /// All of it, in the order of the paths. A home that is covered shows the command's own, and in it what is shown.
+///
+/// A cover over something that is seen must be hollow, so that places can be made in it. Nothing is protected
+/// where nothing can be written.
 pub(super) fn places(order: &Order) -> Vec<(PathBuf, Put)> {
     let mut places = BTreeMap::new();
     let mut put = |path: &Path, what: Put| {

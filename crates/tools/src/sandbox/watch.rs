@@ -1,5 +1,10 @@
 //! What a command made that would configure programs that start later. It is looked for when the command has ended, and
 //! put aside: no filter sees the names of files before they are made.
+//!
+//! An inventory is taken before the command starts and compared with one that is taken after it has ended. What
+//! was there before is protected while the command runs, so that only new things matter. They are renamed,
+//! never removed: a person may want them, and is told where they are. Two commands may run at once, and each
+//! may put aside what the other made; the notice then names the wrong one, and nothing worse happens.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::SandboxLevel;
 
-use super::inventory::{Find, Inventory, Kind, Top, make_inert};
+use super::inventory::{Find, FindKind, Inventory, Top, make_inert};
 use super::order::Walls;
 use super::{Sandbox, Teller};
 
@@ -26,11 +31,15 @@ pub(super) struct Watch {
     /// Who is watched, as the beginning of a sentence.
     who: &'static str,
     teller: Teller,
+    /// Set when it was settled or let be, so that dropping it does nothing more.
     is_over: bool,
 }
 
 impl Watch {
     /// Takes an inventory. `None` where commands write nothing that stays, or whatever they like.
+    ///
+    /// The first look at a tree reads all of it; later ones read what has changed. It blocks for as long as
+    /// that takes.
     pub(super) fn begin(sandbox: &Sandbox, who: &'static str) -> io::Result<Option<Self>> {
         if sandbox.policy.level != SandboxLevel::WorkspaceWrite {
             return Ok(None);
@@ -63,6 +72,8 @@ impl Watch {
     }
 
     /// Takes what is there now for what was there when it began.
+    ///
+    /// Called when an approved call has ended: what it made is the person's from then on.
     pub(super) fn accept(&mut self) {
         let now = self.inventory().look(&self.top);
         self.before = now;
@@ -86,8 +97,12 @@ impl Watch {
     }
 
     /// Puts aside what is new, and says so.
+    ///
+    /// Where the old things were held by mounts, their paths tell that they are the same: a person may replace
+    /// them meanwhile, a command cannot. Elsewhere a command could have replaced one, and the number of the
+    /// file must be the same too.
     pub(super) fn put_aside(&self) -> Option<String> {
-        let held: BTreeSet<(&PathBuf, Kind)> = match self.was_held {
+        let held: BTreeSet<(&PathBuf, FindKind)> = match self.was_held {
             true => self
                 .before
                 .iter()
@@ -126,6 +141,7 @@ impl Watch {
     }
 }
 
+/// Where a command is given up half-way, what it made is put aside all the same.
 impl Drop for Watch {
     fn drop(&mut self) {
         if !self.is_over {

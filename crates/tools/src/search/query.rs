@@ -19,7 +19,7 @@ const BEFORE_CHARS: usize = 100;
 const REGEX_BYTES_MAX: usize = 1024 * 1024;
 
 #[derive(Deserialize)]
-pub(crate) struct Arguments {
+pub(crate) struct SearchArguments {
     pub(super) pattern: Option<String>,
     pub(super) glob: Option<String>,
     #[serde(default = "here")]
@@ -51,7 +51,7 @@ struct Glob {
 }
 
 impl Query {
-    pub(super) fn new(arguments: &Arguments) -> Result<Self, ToolFault> {
+    pub(super) fn new(arguments: &SearchArguments) -> Result<Self, ToolFault> {
         if arguments.pattern.is_none() && arguments.glob.is_none() {
             let message = "give a pattern, a glob or both";
             return Err(ToolFault::new(fault::BAD_ARGUMENTS, message));
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn query(pattern: Option<&str>, glob: Option<&str>) -> Result<Query, ToolFault> {
-        Query::new(&Arguments {
+        Query::new(&SearchArguments {
             pattern: pattern.map(Into::into),
             glob: glob.map(Into::into),
             path: here(),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Invocation, Outcome, ToolEffect, ToolSpec};
-use bonded_tools::{BoxFuture, Registry, Tool, ToolFault, ToolValue};
+use bonded_tools::{Registry, Tool, ToolFault, ToolValue};
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::world::World;

@@ -7,9 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bonded_kernel::{Invocation, Outcome, ToolEffect, ToolSpec};
-use bonded_tools::{
-    BoxFuture, OnWaited, Queue, QueueError, Queues, Tool, ToolFault, ToolValue, Waited,
-};
+use bonded_tools::{OnWaited, Queue, QueueError, Queues, Tool, ToolFault, ToolValue, Waited};
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::world::World;

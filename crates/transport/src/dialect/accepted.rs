@@ -1,4 +1,8 @@
 //! What a target accepts, as far as its dialect has words for it.
+//!
+//! Knowledge is laid in four layers: the defaults, the family of the model, the service that runs it, and at
+//! last the dialect, which takes away what it has no field for. A run may bring its own, which it has from a
+//! configuration or from what the service refused, and then nothing here is asked.
 
 use std::borrow::Cow;
 
@@ -7,6 +11,8 @@ use bonded_kernel::{Accepts, Effort, OutputLimitField, PenaltyField, Target, Thi
 use crate::models::{self, Service};
 
 /// What the model of a target and its service accept: as the run has it, else as it is known here.
+///
+/// What a run has is borrowed and counts whole: nothing of the tables is mixed into it.
 pub fn accepted_by(target: &Target) -> Cow<'_, Accepts> {
     match &target.accepts {
         Some(accepts) => Cow::Borrowed(accepts),
@@ -20,6 +26,8 @@ pub fn known(target: &Target) -> Accepts {
 }
 
 /// What is known here of a target whose model goes by another name there.
+///
+/// The order of the layers is the order of the lines: each may overrule those before it.
 pub fn known_as(target: &Target, model: &str) -> Accepts {
     let mut accepts = Accepts::default();
     if let Some(family) = models::family(model) {

@@ -1,4 +1,9 @@
 //! The chat completions format, as OpenAI, OpenRouter, LM Studio, Ollama, vLLM and llama.cpp speak it.
+//!
+//! It is the dialect with the most speakers and the least agreement among them, so that its readers are lenient
+//! and its writer goes by what each service and model is known to take. Two things that servers should do are
+//! done here where they do not: `think` and `harmony` take thoughts out of the text, and `calls` puts calls
+//! together that come in pieces of every shape.
 
 mod calls;
 mod decode;
@@ -19,7 +24,7 @@ use super::ids::{NINE, SHORT};
 use crate::address::url_under;
 use decode::decode;
 use encode::{encode, render_tools};
-use stream::Accumulator;
+use stream::ChatAccumulator;
 
 /// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
 const NAME: &str = "chat";
@@ -41,7 +46,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: NAME,
     encode,
     decode,
-    accumulator: || Box::<Accumulator>::default(),
+    accumulator: || Box::<ChatAccumulator>::default(),
     render_tools,
     tools: STRICTEST,
     call_ids: |accepts| match accepts.call_ids {

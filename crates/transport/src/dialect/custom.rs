@@ -1,4 +1,9 @@
 //! What stands in a body because the configuration says so.
+//!
+//! A person may set any field of a request that this program does not know. What the program writes itself
+//! cannot be overruled so: a field that decides about guarantees, such as the limit of a reply, would otherwise
+//! mean something else than the log says. `overruled` names the fields that would have no effect, so that a
+//! configuration can be refused or warned about in time.
 
 use bonded_kernel::{Catalog, Message, Offer, Request, Target, ToolEffect, ToolSpec};
 use serde_json::value::{RawValue, to_raw_value};
@@ -8,6 +13,8 @@ use super::accepted_by;
 use super::members::Members;
 
 /// Room for thoughts beside a reply.
+///
+/// Large enough that a budget for thoughts fits beside the reply, so that the sample holds that field as well.
 const OUTPUT_TOKENS: u32 = 32_768;
 
 /// Adds the fields that a target's configuration names to a body, objects within objects. What the dialect wrote itself
@@ -85,6 +92,8 @@ fn sample(target: &Target) -> Value {
     serde_json::from_slice(&super::encode(&request)).expect("every dialect writes JSON")
 }
 
+/// Objects are compared member by member. A field of the configuration that says what the request says anyway
+/// does not collide.
 fn collide(
     above: &str,
     written: &Map<String, Value>,
@@ -117,6 +126,7 @@ fn merged(written: &RawValue, custom: Value) -> Option<Box<RawValue>> {
     Some(raw(&written.into()))
 }
 
+/// What was written stays, and only what is missing is added, at every depth.
 fn merge(written: &mut Map<String, Value>, custom: Map<String, Value>) {
     for (name, value) in custom {
         match (written.get_mut(&name), value) {

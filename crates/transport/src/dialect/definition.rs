@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::Accumulate;
 use super::fit::{Fitted, Rules};
-use super::ids::Form;
+use super::ids::IdForm;
 
 /// A header's name and its value.
 pub(crate) type Beta = (&'static str, &'static str);
@@ -27,7 +27,7 @@ pub(crate) struct Definition {
     /// What a tool must look like.
     pub(crate) tools: Rules,
     /// What the ids of calls must look like, where anything is demanded.
-    pub(crate) call_ids: fn(&Accepts) -> Option<&'static Form>,
+    pub(crate) call_ids: fn(&Accepts) -> Option<&'static IdForm>,
     /// Where a request goes.
     pub(crate) completion_url: fn(&Target) -> Result<Url, Failure>,
     /// The address of another resource under an endpoint.

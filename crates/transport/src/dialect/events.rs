@@ -1,4 +1,9 @@
 //! A streamed reply: server-sent events read to their end.
+//!
+//! The loop here is the same for all dialects; an accumulator knows what an event means. A stream counts as
+//! whole only if the accumulator says so: a connection that ends early is a failure that may be billed, unless
+//! the reason for the end had already come. Nothing that was heard meanwhile is taken back, which is why a
+//! listener is told that nothing of it counts yet.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -102,6 +107,7 @@ where
     Ok(reply)
 }
 
+/// A listener is never given an empty piece.
 fn let_hear(reply: &mut dyn Accumulate, data: &str, live: &mut dyn Live) {
     let text = reply.new_text(data);
     if !text.is_empty() {
@@ -128,6 +134,7 @@ pub(super) fn check_whole(reply: &impl Accumulate) -> Result<(), Failure> {
     }
 }
 
+/// It came to its end and said nothing, which no model does.
 pub(super) fn without_message() -> Failure {
     malformed("the stream ended without a message", DONE_MARK.as_bytes())
 }
@@ -138,6 +145,7 @@ pub(super) fn cut_short() -> Failure {
     failed(FailureClass::Network, message, true)
 }
 
+/// A cut that the body itself reported keeps its own class: too large, silent, or broken.
 fn broken(error: sse_stream::Error) -> Failure {
     let why = error.to_string();
     match error {

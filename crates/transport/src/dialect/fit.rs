@@ -35,15 +35,20 @@ pub(super) use way::Way;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the tool {name:?} is left out: {why}")]
 pub struct Unfit {
+    /// As the catalogue has it.
     pub name: String,
+    /// As the end of a sentence, for a person.
     pub why: String,
 }
 
 /// A tool as a service takes it.
 #[derive(Clone, Debug)]
 pub struct Fitted<'a> {
+    /// In the characters that the dialect takes; a reply names the tool by it.
     pub name: Cow<'a, str>,
+    /// As the tool has it, with what its schema can no longer say.
     pub description: Cow<'a, str>,
+    /// In the keywords that the service takes.
     pub schema: Cow<'a, Value>,
     keys: Keys,
 }
@@ -61,6 +66,10 @@ pub fn fit(spec: &ToolSpec, dialect: Dialect) -> Result<Fitted<'_>, Unfit> {
     fit_within(spec, dialect, &mut Steps::new())
 }
 
+/// The order of the steps matters. References are gathered first, because a reference to any other place would
+/// come to nothing once that place is changed. Then the top becomes one object, then keys are renamed in it,
+/// then every part gets its form, and circles are softened last, when all references stand in `$defs`. What was
+/// moved about is compiled once more as a schema.
 fn fit_within<'a>(
     spec: &'a ToolSpec,
     dialect: Dialect,

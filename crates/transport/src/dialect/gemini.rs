@@ -15,7 +15,7 @@ use super::fit::Rules;
 use crate::address::url_under;
 use decode::decode;
 use encode::{encode, render_tools};
-use stream::Accumulator;
+use stream::GeminiAccumulator;
 
 /// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
 const NAME: &str = "gemini";
@@ -37,7 +37,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: NAME,
     encode,
     decode,
-    accumulator: || Box::<Accumulator>::default(),
+    accumulator: || Box::<GeminiAccumulator>::default(),
     render_tools,
     tools: TOOLS,
     // It is told only the ids that it gave.

@@ -11,7 +11,7 @@ use bonded_kernel::{Accepts, Hash, Message, Request};
 
 /// What ids must look like.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct IdForm {
     pub(super) bytes_min: usize,
     pub(super) bytes_max: usize,
     pub(super) is_usable: fn(char) -> bool,
@@ -20,7 +20,7 @@ pub(crate) struct Form {
 }
 
 /// Nine letters and digits: Mistral's services, and the templates of its models.
-pub(super) const NINE: Form = Form {
+pub(super) const NINE: IdForm = IdForm {
     bytes_min: 9,
     bytes_max: 9,
     is_usable: |c| c.is_ascii_alphanumeric(),
@@ -28,14 +28,14 @@ pub(super) const NINE: Form = Form {
 };
 
 /// What OpenAI's chat completions take.
-pub(super) const SHORT: Form = Form {
+pub(super) const SHORT: IdForm = IdForm {
     bytes_min: 1,
     bytes_max: 40,
     is_usable: |_| true,
     prefix: "call_",
 };
 
-impl Form {
+impl IdForm {
     fn fits(&self, id: &str) -> bool {
         (self.bytes_min..=self.bytes_max).contains(&id.len()) && id.chars().all(self.is_usable)
     }

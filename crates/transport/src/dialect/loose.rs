@@ -42,8 +42,8 @@ pub(super) fn first_count(value: &Value, pointers: &[&str]) -> Option<u64> {
 
 /// What a service says that a request cost: a router in dollars, xAI in ticks.
 pub(super) fn cost_of(usage: &Value) -> Option<Money> {
-    let said = usage.get("cost").and_then(Value::as_f64);
-    said.and_then(dollars).or_else(|| {
+    let cost = usage.get("cost").and_then(Value::as_f64);
+    cost.and_then(dollars).or_else(|| {
         let ticks = usage.get("cost_in_usd_ticks").and_then(count)?;
         Some(Money(ticks.saturating_mul(PICO_PER_TICK)))
     })

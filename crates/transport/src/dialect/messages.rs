@@ -12,11 +12,11 @@ use bonded_kernel::{Target, ThinkingForm};
 use super::accepted::leave_out_choices;
 use super::definition::Definition;
 use super::fit::Rules;
-use super::ids::{Form, SHORT};
+use super::ids::{IdForm, SHORT};
 use crate::address::versioned_url_under;
 use decode::decode;
 use encode::{encode, render_tools};
-use stream::Accumulator;
+use stream::MessagesAccumulator;
 use thinking::beta;
 
 /// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
@@ -37,7 +37,7 @@ const TOOLS: Rules = Rules {
     soft_cycles: false,
 };
 
-const CALL_IDS: Form = Form {
+const CALL_IDS: IdForm = IdForm {
     bytes_max: 64,
     is_usable: |c| c.is_ascii_alphanumeric() || c == '_' || c == '-',
     ..SHORT
@@ -47,7 +47,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: NAME,
     encode,
     decode,
-    accumulator: || Box::<Accumulator>::default(),
+    accumulator: || Box::<MessagesAccumulator>::default(),
     render_tools,
     tools: TOOLS,
     call_ids: |_| Some(&CALL_IDS),

@@ -11,16 +11,16 @@ use bonded_kernel::{Target, ThinkingForm};
 
 use super::accepted::leave_out_choices;
 use super::definition::Definition;
-use super::ids::{Form, SHORT};
+use super::ids::{IdForm, SHORT};
 use crate::address::url_under;
 use decode::decode;
 use encode::{encode, render_tools};
-use stream::Accumulator;
+use stream::ResponsesAccumulator;
 
 /// What [`Reply::signed`](bonded_kernel::Reply::signed) is called here.
 const NAME: &str = "responses";
 
-const CALL_IDS: Form = Form {
+const CALL_IDS: IdForm = IdForm {
     bytes_max: 64,
     ..SHORT
 };
@@ -29,7 +29,7 @@ pub(super) const DEFINITION: Definition = Definition {
     name: NAME,
     encode,
     decode,
-    accumulator: || Box::<Accumulator>::default(),
+    accumulator: || Box::<ResponsesAccumulator>::default(),
     render_tools,
     tools: super::chat::STRICTEST,
     call_ids: |_| Some(&CALL_IDS),

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use calls::{CallHolder, found_calls};
 
+/// A placeholder is known by how it begins; it is assumed that no block of a provider begins so.
 const TEXT_BEGINS: &str = "{\"text_bytes\":";
 const CALL_BEGINS: &str = "{\"call\":";
 
@@ -119,6 +120,7 @@ impl Kept {
         self.push(&Holder { place, mark });
     }
 
+    /// Items are joined as text, since they are never looked into again here.
     fn push(&mut self, item: &impl Serialize) {
         let item = serde_json::to_string(item).expect("items have string keys and no odd numbers");
         if !self.items.is_empty() {
@@ -200,6 +202,8 @@ fn text_bytes(item: &RawValue) -> Option<usize> {
 }
 
 /// The text as it is cut into blocks. One that was changed since stands whole in the first.
+///
+/// Cutting a text that was masked since at the old places would tear it apart, or cut a character in two.
 struct Texts<'a> {
     rest: &'a str,
     is_changed: bool,

@@ -1,4 +1,8 @@
 //! Tools as they stand in requests, each set rendered once.
+//!
+//! Making tools fit and writing them takes time, and a run offers the same ones turn after turn. So what was
+//! made is kept, by all that it depends on. When too many sets are kept, all are dropped: that is simple, and
+//! they are made again.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +18,7 @@ use super::fit::{Fitted, Way};
 const SETS_MAX: usize = 64;
 
 /// What the rendered tools depend on: catalogue, offer, dialect, and whether they are marked for a cache.
-type Key = (Hash, Offer, u8, bool);
+type ToolsKey = (Hash, Offer, u8, bool);
 
 /// The tools of a request as its service takes them, and what leads back from there to the tools themselves.
 #[derive(Debug)]
@@ -63,7 +67,7 @@ fn render(tools: &[Fitted<'_>], dialect: Dialect, caching: bool) -> Option<Box<R
 
 /// The tools of many requests.
 #[derive(Debug, Default)]
-pub struct ToolsCache(Mutex<BTreeMap<Key, Arc<Tools>>>);
+pub struct ToolsCache(Mutex<BTreeMap<ToolsKey, Arc<Tools>>>);
 
 impl ToolsCache {
     /// The tools of a request.

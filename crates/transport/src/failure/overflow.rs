@@ -1,10 +1,16 @@
 //! What a refusal says of the size of a request: how much the model takes, and how much it was sent. Services say it in
 //! fields or in their own words; whatever is not one of those says nothing.
+//!
+//! What is found here teaches a run the true window of a model whose window nobody knew, so that a wrong number
+//! would do harm in every later request. So a number counts only right beside words that can mean nothing else,
+//! only where a window is among what was found, and only if a window of that size is plausible.
 
 use bonded_kernel::{Overflow, Window};
 use serde_json::Value;
 
 /// The words right before the window.
+///
+/// In lower case. The first of these that a message holds with a number after it counts.
 const BEFORE_WINDOW: [&str; 18] = [
     "maximum context length is ",
     "maximum context length of ",
@@ -27,6 +33,8 @@ const BEFORE_WINDOW: [&str; 18] = [
 ];
 
 /// The words right before what was sent.
+///
+/// In lower case. Longer words stand before those that they begin with.
 const BEFORE_SENT: [&str; 15] = [
     "prompt is too long: ",
     "prompt too long: ",
@@ -49,7 +57,10 @@ const BEFORE_SENT: [&str; 15] = [
 const AFTER_SENT: [&str; 2] = [" in the messages", " in your prompt"];
 
 /// The words around all that was asked for, and of it what is the reply's.
+///
+/// Here the services count the room for the reply as a part of the request, and it has to be taken off again.
 const BEFORE_TOTAL: [&str; 2] = ["you requested about ", "you requested "];
+/// The words right after the part of the total that was asked for as a reply.
 const AFTER_REPLY: [&str; 3] = [
     " in the output",
     " in the completion",
@@ -57,6 +68,8 @@ const AFTER_REPLY: [&str; 3] = [
 ];
 
 /// What an error says; `None` where it says nothing of it.
+///
+/// Fields are exact and count more than words. `error` is the error object, or null where the body was no JSON.
 pub(super) fn in_error(message: &str, error: &Value) -> Option<Overflow> {
     let text = message.to_lowercase();
     let field = |name: &str| error.get(name)?.as_u64();
@@ -70,6 +83,7 @@ pub(super) fn in_error(message: &str, error: &Value) -> Option<Overflow> {
     })
 }
 
+/// A bare comparison such as `5 > 3` is believed only beside the words of the service that writes it so.
 fn window_in(text: &str) -> Option<u64> {
     // Two sides of one comparison: what was sent, and what is taken.
     let compares = text.contains("prompt is too long") || text.contains("exceed context limit");
@@ -78,10 +92,11 @@ fn window_in(text: &str) -> Option<u64> {
     words.find_map(|words| after(text, words)).or_else(compared)
 }
 
+/// Numbers that name the messages alone come first, because others beside them may include the reply.
 fn sent_in(text: &str) -> Option<u64> {
-    let told = AFTER_SENT.iter().find_map(|words| before(text, words));
-    let told = told.or_else(|| BEFORE_SENT.iter().find_map(|words| after(text, words)));
-    told.or_else(|| {
+    let sent = AFTER_SENT.iter().find_map(|words| before(text, words));
+    let sent = sent.or_else(|| BEFORE_SENT.iter().find_map(|words| after(text, words)));
+    sent.or_else(|| {
         let total = BEFORE_TOTAL.iter().find_map(|words| after(text, words))?;
         let reply = AFTER_REPLY.iter().find_map(|words| before(text, words));
         Some(total.saturating_sub(reply.unwrap_or(0)))
@@ -103,10 +118,12 @@ fn before(text: &str, words: &str) -> Option<u64> {
     number(digits.into_iter().rev())
 }
 
+/// Some services group the digits of a number by commas.
 fn is_part(c: char) -> bool {
     c.is_ascii_digit() || c == ','
 }
 
+/// `None` also for a number that no `u64` holds, which a hostile server may well send.
 fn number(digits: impl Iterator<Item = char>) -> Option<u64> {
     let digits: String = digits.filter(char::is_ascii_digit).collect();
     digits.parse().ok()

@@ -44,12 +44,15 @@ enum Samples {
 }
 
 impl Family {
+    /// By the bare name, so that a family is the same one behind every router and in every region.
     pub(super) fn of(model: &str) -> Option<&'static Self> {
         let name = bare(model);
         let fits = |family: &&Self| family.names.iter().any(|it| glob::fits(it, &name));
         FAMILIES.iter().find(fits)
     }
 
+    /// It comes before what the service says of itself, so that a service can take away what its copy of a
+    /// model does not take.
     pub(crate) fn describe(&self, accepts: &mut Accepts) {
         match self.sampling {
             Samples::All => {}
@@ -91,7 +94,9 @@ pub(crate) fn bare(model: &str) -> String {
 
 use Effort::{High, Low, Max, Medium, Minimal, None as NoEffort, XHigh};
 
-const USUAL: Family = Family {
+/// What most models that think take. Every row goes out from this or from one of those below, and says only
+/// where it differs.
+const DEFAULTS: Family = Family {
     names: &[],
     as_of: "2026-11-16",
     sampling: Samples::All,
@@ -111,7 +116,7 @@ const USUAL: Family = Family {
 const SILENT: Family = Family {
     thinking: ThinkingForm::None,
     efforts: &[],
-    ..USUAL
+    ..DEFAULTS
 };
 
 /// OpenAI's models that think take neither a temperature nor `max_tokens`, wherever they run.
@@ -120,22 +125,24 @@ const OPENAI: Family = Family {
     call_ids: CallIds::Short,
     thinks_unasked: true,
     output_limit: OutputLimitField::MaxCompletionTokens,
-    ..USUAL
+    ..DEFAULTS
 };
 
+/// The newest of Anthropic: they think when they see fit and take no setting of sampling.
 const CLAUDE: Family = Family {
     sampling: Samples::None,
     thinking: ThinkingForm::Adaptive,
     efforts: &[Low, Medium, High, XHigh, Max],
     window: Some(200_000),
-    ..USUAL
+    ..DEFAULTS
 };
 
+/// The newest of Google: they take levels of thinking. The window is that of the smallest one.
 const GEMINI: Family = Family {
     thinking: ThinkingForm::Level,
     efforts: &[Minimal, Low, Medium, High],
     window: Some(131_072),
-    ..USUAL
+    ..DEFAULTS
 };
 
 /// All families.
@@ -157,7 +164,7 @@ pub static FAMILIES: &[Family] = &[
     Family { names: &["claude-fable-5", "claude-fable-5-20*", "claude-fable-5@*", "claude-mythos-5", "claude-mythos-5-20*", "claude-mythos-5@*", "claude-haiku-5", "claude-haiku-5-20*", "claude-haiku-5@*"], tool_choice_required: false, ..CLAUDE },
     Family { names: &["claude-*"], signed_thoughts: SignedThoughts::Bound, tool_choice_required: false, ..CLAUDE },
     // OpenAI
-    Family { names: &["gpt-oss*"], window: Some(131_072), ..USUAL },
+    Family { names: &["gpt-oss*"], window: Some(131_072), ..DEFAULTS },
     Family { names: &["o1-mini*", "o1-preview*"], thinking: ThinkingForm::None, efforts: &[], window: Some(128_000), ..OPENAI },
     Family { names: &["o1", "o1-20*", "o1-pro*", "o3", "o3-20*", "o3-pro*", "o3-mini*", "o4-mini*"], window: Some(200_000), ..OPENAI },
     Family { names: &["o?-*", "codex-*"], window: Some(128_000), ..OPENAI },
@@ -196,25 +203,25 @@ pub static FAMILIES: &[Family] = &[
     Family { names: &["gemini-*pro*"], efforts: &[Low, Medium, High], ..GEMINI },
     Family { names: &["gemini-*"], ..GEMINI },
     // DeepSeek and others whose thoughts have to come back with the calls that followed them
-    Family { names: &["deepseek-chat*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(64_000), ..USUAL },
-    Family { names: &["deepseek-r1*"], thinking: ThinkingForm::None, efforts: &[], window: Some(64_000), ..USUAL },
-    Family { names: &["deepseek-v3*", "deepseek-coder*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(64_000), ..USUAL },
-    Family { names: &["deepseek-reasoner*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(64_000), ..USUAL },
-    Family { names: &["deepseek*"], thinking: ThinkingForm::Switch, efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(64_000), ..USUAL },
-    Family { names: &["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5", "glm-5-*", "glm-5.1*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..USUAL },
-    Family { names: &["glm-5.2*"], thinking: ThinkingForm::Switch, efforts: &[High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..USUAL },
-    Family { names: &["glm-5*"], efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..USUAL },
-    Family { names: &["kimi-k2.5*", "kimi-k2.6*"], sampling: Samples::None, thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
-    Family { names: &["kimi-k3*"], sampling: Samples::None, efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
-    Family { names: &["kimi-k2-*", "kimi-k2"], thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
-    Family { names: &["kimi-*"], sampling: Samples::None, thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..USUAL },
+    Family { names: &["deepseek-chat*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(64_000), ..DEFAULTS },
+    Family { names: &["deepseek-r1*"], thinking: ThinkingForm::None, efforts: &[], window: Some(64_000), ..DEFAULTS },
+    Family { names: &["deepseek-v3*", "deepseek-coder*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(64_000), ..DEFAULTS },
+    Family { names: &["deepseek-reasoner*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(64_000), ..DEFAULTS },
+    Family { names: &["deepseek*"], thinking: ThinkingForm::Switch, efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(64_000), ..DEFAULTS },
+    Family { names: &["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5", "glm-5-*", "glm-5.1*"], thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..DEFAULTS },
+    Family { names: &["glm-5.2*"], thinking: ThinkingForm::Switch, efforts: &[High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..DEFAULTS },
+    Family { names: &["glm-5*"], efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, tool_choice_required: false, window: Some(128_000), ..DEFAULTS },
+    Family { names: &["kimi-k2.5*", "kimi-k2.6*"], sampling: Samples::None, thinking: ThinkingForm::Switch, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..DEFAULTS },
+    Family { names: &["kimi-k3*"], sampling: Samples::None, efforts: &[Low, High, Max], thought_return: ThoughtReturn::Content, window: Some(131_072), ..DEFAULTS },
+    Family { names: &["kimi-k2-*", "kimi-k2"], thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..DEFAULTS },
+    Family { names: &["kimi-*"], sampling: Samples::None, thinking: ThinkingForm::None, efforts: &[], thought_return: ThoughtReturn::Content, window: Some(131_072), ..DEFAULTS },
     // Mistral
     Family { names: &["mistral-tiny*", "mistral-small", "open-mi*", "mixtral*", "voxtral*"], any_order: false, call_ids: CallIds::Nine, window: Some(32_000), ..SILENT },
     Family { names: &["magistral*", "mistral*", "ministral*", "codestral*", "devstral*", "pixtral*"], any_order: false, call_ids: CallIds::Nine, window: Some(128_000), ..SILENT },
     // xAI
-    Family { names: &["grok-4.3*"], efforts: &[NoEffort, Low, Medium, High], window: Some(256_000), ..USUAL },
-    Family { names: &["grok-4.6*"], efforts: &[Low, Medium, High], window: Some(256_000), ..USUAL },
-    Family { names: &["grok-3-mini*"], efforts: &[Low, High], window: Some(131_072), ..USUAL },
+    Family { names: &["grok-4.3*"], efforts: &[NoEffort, Low, Medium, High], window: Some(256_000), ..DEFAULTS },
+    Family { names: &["grok-4.6*"], efforts: &[Low, Medium, High], window: Some(256_000), ..DEFAULTS },
+    Family { names: &["grok-3-mini*"], efforts: &[Low, High], window: Some(131_072), ..DEFAULTS },
     Family { names: &["grok-2*"], window: Some(32_768), ..SILENT },
     Family { names: &["grok-3*"], window: Some(131_072), ..SILENT },
     Family { names: &["grok-*"], window: Some(256_000), ..SILENT },

@@ -1,4 +1,7 @@
 //! Names with `*` for any characters and `?` for one.
+//!
+//! It is written so that its time is bounded by the product of the two lengths: only the last star is ever
+//! tried again. Patterns stand in tables, and names come from configurations.
 
 /// Whether a name fits a pattern. Both are ASCII in practice; other bytes are compared as they are.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {

@@ -7,6 +7,7 @@ use bonded_kernel::{LongPrice, Price, Target};
 
 use super::service::Service;
 
+/// Tab-separated: service, model, window, four rates, and the same four for requests beyond a number of tokens.
 const TABLE: &str = include_str!("listed.tsv");
 
 /// The day as of which the lists say so.
@@ -19,6 +20,8 @@ pub fn listed_by() -> &'static str {
     of_head().1
 }
 
+/// The day and the sources, out of the first comment that has them; empty texts where a table was written
+/// without.
 fn of_head() -> (&'static str, &'static str) {
     let line = TABLE
         .lines()
@@ -29,15 +32,18 @@ fn of_head() -> (&'static str, &'static str) {
 
 /// What the lists say of one model of one service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ModelRow {
+    /// As [`Service`] names it.
     pub service: &'static str,
+    /// Exactly as requests name it.
     pub model: &'static str,
     /// The tokens that it takes in.
     pub window: Option<u64>,
+    /// Absent where the lists do not agree, or have none.
     pub price: Option<Price>,
 }
 
-impl Listed {
+impl ModelRow {
     /// The row of a model at the service whose own address this is.
     pub fn at(endpoint: &str, model: &str) -> Option<Self> {
         let service = Service::at(endpoint)?.name;
@@ -58,11 +64,13 @@ impl Listed {
             .filter_map(Self::read)
     }
 
+    /// `None` for a line with too few cells. A cell that holds no number is a number that the lists do not
+    /// have.
     fn read(line: &'static str) -> Option<Self> {
         let mut cells = line.split('\t');
         let (service, model) = (cells.next()?, cells.next()?);
         let window = cells.next()?.parse().ok();
-        let usual = Rates::read(&mut cells);
+        let rates = Rates::read(&mut cells);
         let tokens = cells.next()?.parse().ok();
         let long = Rates::read(&mut cells);
         let above = tokens.and_then(|tokens| Some(long?.above(tokens)));
@@ -70,7 +78,7 @@ impl Listed {
             service,
             model,
             window,
-            price: usual.map(|rates| rates.price(above)),
+            price: rates.map(|rates| rates.price(above)),
         })
     }
 }
@@ -78,16 +86,18 @@ impl Listed {
 /// What a request to a target costs by the lists. They speak of the service's default tier at its one address: another
 /// tier, a region's address or a field of one's own in the request may cost something else, and then nothing is listed.
 pub fn listed_price(target: &Target) -> Option<Price> {
-    let is_usual = |tier: &str| matches!(tier, "auto" | "default" | "standard" | "standard_only");
+    let is_default = |tier: &str| matches!(tier, "auto" | "default" | "standard" | "standard_only");
     let tier = target.sampling.service_tier.as_deref();
-    let is_plain = tier.is_none_or(is_usual) && target.custom.is_empty();
+    let is_plain = tier.is_none_or(is_default) && target.custom.is_empty();
     let is_its = Service::at(&target.endpoint)?.sells_at(&target.endpoint);
     if !is_plain || !is_its {
         return None;
     }
-    Listed::at(&target.endpoint, &target.model)?.price
+    ModelRow::at(&target.endpoint, &target.model)?.price
 }
 
+/// In millionths of a dollar for a million tokens; input and output always, the others only where they are
+/// listed.
 struct Rates {
     input: u64,
     output: u64,
@@ -107,6 +117,8 @@ impl Rates {
         })
     }
 
+    /// Where no price of cached tokens is listed, they cost what all others cost, so that an estimate is never
+    /// too low.
     fn price(&self, above: Option<LongPrice>) -> Price {
         Price {
             input: self.input,
@@ -117,6 +129,7 @@ impl Rates {
         }
     }
 
+    /// The same for requests beyond so many tokens.
     fn above(&self, tokens: u64) -> LongPrice {
         LongPrice {
             tokens,
@@ -129,6 +142,8 @@ impl Rates {
 }
 
 /// Dollars with at most six decimals as millionths of a dollar.
+///
+/// More decimals than six are no price, and neither is a sum that is too large for the type.
 fn micro(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let scale = 10_u64.checked_pow(6_u32.checked_sub(u32::try_from(fraction.len()).ok()?)?)?;

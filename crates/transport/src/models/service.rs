@@ -42,17 +42,23 @@ impl Service {
             .is_some_and(|host| *host == host_of(endpoint))
     }
 
+    /// `model` is the name by which its family was looked up.
     pub(crate) fn describe(&self, accepts: &mut Accepts, model: &str) {
         (self.describe)(accepts, model);
     }
 }
 
+/// The end must begin at a label: `api.openai.com.evil.org` and `notapi.openai.com` are neither of them the
+/// service.
 fn is_under(host: &str, end: &str) -> bool {
     let before = host.strip_suffix(end);
     before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
 /// The host of an address, in lower case.
+///
+/// Read by hand and not by the URL parser, because an endpoint is looked at here before it is known to be an
+/// address. What stands before an `@` is a name and a password, and never a host.
 fn host_of(endpoint: &str) -> String {
     let rest = endpoint
         .split_once("://")
@@ -212,6 +218,7 @@ pub static SERVICES: &[Service] = &[
     },
 ];
 
+/// They know a few efforts only, and call the penalty for repetitions by another name.
 fn of_ones_own(accepts: &mut Accepts, model: &str) {
     accepts.penalty = PenaltyField::RepeatPenalty;
     accepts.output_limit = OutputLimitField::MaxTokens;

@@ -1,4 +1,8 @@
 //! One line of a script.
+//!
+//! What is wrong with a line is found when the script is read and not when it is played: a run shall not fail
+//! at its tenth request because of a typing error. So unknown fields are refused, in replies, calls, usage and
+//! failures alike.
 
 use bonded_kernel::{Failure, FailureClass, Finish, Money, Reply, ReplyCall, Usage};
 use serde::Deserialize;
@@ -8,8 +12,9 @@ use serde_json::value::RawValue;
 use crate::failure::failed;
 use crate::money::dollars;
 
+/// A line that was read, with the requests that it answers: from the end of the line before it to its own end.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct ScriptLine {
     /// The ordinal of the first request that this line does not answer any more.
     pub(super) end: u64,
     pub(super) delay_ms: u64,
@@ -18,11 +23,13 @@ pub(super) struct Line {
     pub(super) answer: Result<Reply, Failure>,
 }
 
+/// Looks only whether a line is a failure; what it says besides is read in a second pass, strictly.
 #[derive(Deserialize)]
 struct Form {
     fail: Option<IgnoredAny>,
 }
 
+/// Every field may be absent; a line without any is an empty reply.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ReplyLine {
@@ -40,6 +47,7 @@ struct ReplyLine {
     repeat: Option<u64>,
 }
 
+/// Arguments are kept as they were written, so that a script can play what is no valid JSON: as a text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallLine {
@@ -49,6 +57,7 @@ struct CallLine {
     id: String,
 }
 
+/// As a provider counts it, in tokens. `cached` and `written` are parts of `input`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UsageLine {
@@ -60,6 +69,7 @@ struct UsageLine {
     written: u64,
 }
 
+/// A failure has nothing to expect of the conversation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FailLine {
@@ -73,7 +83,7 @@ struct FailLine {
 }
 
 /// Reads one line; `begin` is the ordinal of the first request that it answers.
-pub(super) fn parse_line(text: &str, begin: u64) -> Result<Line, String> {
+pub(super) fn parse_line(text: &str, begin: u64) -> Result<ScriptLine, String> {
     let say = |error: serde_json::Error| error.to_string();
     let form: Form = serde_json::from_str(text).map_err(say)?;
     let (line, repeat) = match form.fail {
@@ -82,14 +92,16 @@ pub(super) fn parse_line(text: &str, begin: u64) -> Result<Line, String> {
     };
     match repeat {
         Some(0) => Err("repeat must be at least 1".into()),
-        times => Ok(Line {
+        times => Ok(ScriptLine {
             end: begin.saturating_add(times.unwrap_or(1)),
             ..line
         }),
     }
 }
 
-fn reply_line(line: ReplyLine) -> Result<(Line, Option<u64>), String> {
+/// The reason for the end follows from the calls where the line does not state it. The end is filled in by
+/// `parse_line`.
+fn reply_line(line: ReplyLine) -> Result<(ScriptLine, Option<u64>), String> {
     let calls: Result<Vec<ReplyCall>, String> = line.calls.into_iter().map(reply_call).collect();
     let calls = calls?;
     let natural = if calls.is_empty() {
@@ -114,7 +126,7 @@ fn reply_line(line: ReplyLine) -> Result<(Line, Option<u64>), String> {
         provider: line.provider,
         ..Reply::default()
     };
-    let line_out = Line {
+    let line_out = ScriptLine {
         end: 0,
         delay_ms: line.delay_ms,
         expect: line.expect,
@@ -123,6 +135,7 @@ fn reply_line(line: ReplyLine) -> Result<(Line, Option<u64>), String> {
     Ok((line_out, line.repeat))
 }
 
+/// A call without arguments has an empty object.
 fn reply_call(call: CallLine) -> Result<ReplyCall, String> {
     let arguments = call.arguments.as_deref().map(raw_text).transpose()?;
     Ok(ReplyCall {
@@ -142,11 +155,13 @@ fn raw_text(raw: &RawValue) -> Result<String, String> {
     }
 }
 
+/// An amount that cannot be paid is a mistake in the script.
 fn paid(cost: f64) -> Result<Money, String> {
     dollars(cost).ok_or_else(|| format!("cost is an amount of dollars such as 0.25, not {cost}"))
 }
 
-fn fail_line(line: FailLine) -> Result<(Line, Option<u64>), String> {
+/// A run is interrupted from its own side, so that no provider can fail that way.
+fn fail_line(line: FailLine) -> Result<(ScriptLine, Option<u64>), String> {
     if line.fail == FailureClass::Interrupted {
         return Err("a provider cannot fail as interrupted".into());
     }
@@ -159,7 +174,7 @@ fn fail_line(line: FailLine) -> Result<(Line, Option<u64>), String> {
         retry_after_ms: line.retry_after_ms,
         ..failed(line.fail, message, billable)
     };
-    let line_out = Line {
+    let line_out = ScriptLine {
         end: 0,
         delay_ms: line.delay_ms,
         expect: Vec::new(),

@@ -1,6 +1,11 @@
 //! Requests to send, and a server that says exactly what it is told.
+//!
+//! The server is not the testkit's provider: what is tested here lies below HTTP (heads that never end, chunks that are
+//! cut, connections that are closed between two bytes), in one process and one runtime with the client.
 #![expect(dead_code, reason = "each test file uses its own part")]
 
+#[path = "../../../testkit/tests/installed/program.rs"]
+mod program;
 pub(crate) mod sdk;
 
 use std::sync::Arc;

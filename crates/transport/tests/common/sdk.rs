@@ -8,25 +8,14 @@ use std::sync::{LazyLock, Mutex};
 use bonded_kernel::{Dialect, Target};
 use serde_json::{Map, Value, json};
 
+use super::program::{SDK_PYTHON, installed};
+
 pub(crate) const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// The interpreter that has the SDKs, among the programs that use them; `None` where it is not here and nobody promised
 /// it.
 pub(crate) fn python() -> Option<Command> {
-    let Some(python) = std::env::var_os("BONDED_SDK_PYTHON") else {
-        assert!(
-            std::env::var_os("BONDED_XTASK").is_none(),
-            "BONDED_SDK_PYTHON is not set: `cargo xtask test` must install the SDKs and name them"
-        );
-        #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
-        {
-            eprintln!(
-                "not run: BONDED_SDK_PYTHON is not set; `cargo xtask sdk` installs the SDKs and names them"
-            );
-        }
-        return None;
-    };
-    let mut command = Command::new(python);
+    let mut command = Command::new(installed(SDK_PYTHON)?);
     command
         .arg("-B")
         .current_dir(Path::new(HERE).join("../../xtask/wires"));

@@ -1,6 +1,6 @@
 //! JUnit's XML: each test case, and what stands in it.
 
-use super::TestCounts;
+use super::totals::TestCounts;
 
 /// TestCounts the test cases of a document; nothing where there is none.
 pub(super) fn counts(output: &str) -> Option<TestCounts> {

@@ -2,14 +2,34 @@
 
 use serde::Deserialize;
 
-use super::{Runner, TestCounts};
+use super::totals::TestCounts;
 
-type Reader = fn(&str) -> Option<TestCounts>;
+/// Who wrote a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Runner {
+    Cargo,
+    Nextest,
+    Pytest,
+    Unittest,
+    Go,
+    Jest,
+    Vitest,
+    /// The summary of `node --test`, and of what writes as it does.
+    Node,
+    /// A result of the Test Anything Protocol.
+    Tap,
+    Mocha,
+}
+
+/// How many there are.
+pub(super) const RUNNERS: usize = Runner::Mocha as usize + 1;
+
+type LineReader = fn(&str) -> Option<TestCounts>;
 
 /// What a line says, and who wrote it.
 pub(super) fn read(line: &str) -> Option<(Runner, TestCounts)> {
     let text = line.trim_start();
-    let readers: [(Runner, Reader); 9] = [
+    let readers: [(Runner, LineReader); 9] = [
         (Runner::Cargo, cargo),
         (Runner::Nextest, nextest),
         (Runner::Pytest, pytest),
@@ -98,7 +118,7 @@ fn go(line: &str) -> Option<TestCounts> {
 fn go_event(line: &str) -> Option<TestCounts> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
-    struct Event<'a> {
+    struct GoEvent<'a> {
         #[serde(borrow)]
         action: std::borrow::Cow<'a, str>,
         #[serde(borrow)]
@@ -106,7 +126,7 @@ fn go_event(line: &str) -> Option<TestCounts> {
         #[serde(borrow)]
         test: std::borrow::Cow<'a, str>,
     }
-    let event: Event<'_> = serde_json::from_str(line).ok()?;
+    let event: GoEvent<'_> = serde_json::from_str(line).ok()?;
     let is_named = !event.package.is_empty() && !event.test.is_empty();
     is_named.then(|| go_count(&event.action))?
 }

@@ -1,6 +1,7 @@
 //! The receipts of a tree, one after the other.
 
-use super::{Receipt, ReceiptFault, verify_receipt};
+use super::check::{ReceiptFault, verify_receipt};
+use super::item_receipt::Receipt;
 
 /// What is wrong with a chain, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -8,26 +9,37 @@ use super::{Receipt, ReceiptFault, verify_receipt};
 pub struct ChainFault {
     /// Which receipt, from 1.
     pub number: usize,
+    /// Absent where it cannot be read.
     pub receipt_id: Option<String>,
+    /// What is wrong with it.
     pub kind: ChainFaultKind,
 }
 
+/// What is wrong with a receipt in its chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainFaultKind {
+    /// No receipt is given.
     #[error("there is none: a chain has at least one")]
     Empty,
+    /// It cannot be relied upon by itself.
     #[error(transparent)]
     Receipt(#[from] ReceiptFault),
+    /// The chain does not begin with the tree's first receipt.
     #[error("it follows another receipt, which is missing")]
     NotTheFirst,
+    /// It is bound to another receipt than the one before it.
     #[error("its previous_receipt_hash is not that of the receipt before it")]
     BrokenLink,
+    /// Two receipts of one chain cannot have one time.
     #[error("it has the same time as the receipt before it")]
     SameTime,
+    /// It was sealed before the one that it follows.
     #[error("it is older than the receipt before it")]
     TimeNotRising,
+    /// A receipt between them is missing.
     #[error("its chain_index does not follow that of the receipt before it")]
     Gap,
+    /// The tree was changed in between by somebody whom the receipt does not mention.
     #[error(
         "its tree_before is not the tree_after of the receipt before it, and it does not say so"
     )]

@@ -4,7 +4,8 @@ use bonded_kernel::{Hash, TerminationKind};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{RECEIPT_FORMAT, RECEIPT_HASH, Receipt, hash_without_itself};
+use super::form::{RECEIPT_FORMAT, RECEIPT_HASH, hash_without_itself};
+use super::item_receipt::Receipt;
 use crate::admission::within;
 use crate::canonical::canonical;
 use crate::capsule::artifacts;
@@ -16,18 +17,24 @@ use crate::tree::Node;
 /// Why a text is no receipt that can be relied upon.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiptFault {
+    /// It cannot be read at all.
     #[error("it is no JSON: {why}")]
     NotJson { why: String },
+    /// A newer build wrote it.
     #[error("it has format {found}, this build reads up to {RECEIPT_FORMAT}")]
     NewerFormat { found: u64 },
+    /// Other bytes than those that were sealed.
     #[error(
         "it is not written as canonical JSON: it was changed or reformatted after it was sealed"
     )]
     NotCanonical,
+    /// A field is not what it was when it was sealed.
     #[error("its receipt_hash is {written}, but its content has {computed}: it was changed")]
     HashMismatch { written: String, computed: Hash },
+    /// JSON of another shape.
     #[error("it is no receipt: {why}")]
     NotAReceipt { why: String },
+    /// Two of its fields cannot both be true.
     #[error("it contradicts itself: {what}")]
     Contradiction { what: &'static str },
 }
@@ -69,8 +76,8 @@ pub(super) fn open_sealed<T: DeserializeOwned>(text: &str) -> Result<T, ReceiptF
 }
 
 fn contradiction(receipt: &Receipt) -> Option<&'static str> {
-    let broken = |rules: &[Rule]| rules.iter().find(|rule| !(rule.holds)(receipt)).copied();
-    let of_status: &[Rule] = match receipt.outcome.status {
+    let broken = |rules: &[ReceiptRule]| rules.iter().find(|rule| !(rule.holds)(receipt)).copied();
+    let of_status: &[ReceiptRule] = match receipt.outcome.status {
         WorkStatus::Success => &OF_SUCCESS,
         WorkStatus::Failure | WorkStatus::Denied | WorkStatus::Timeout => &OF_OTHERS,
     };
@@ -80,41 +87,41 @@ fn contradiction(receipt: &Receipt) -> Option<&'static str> {
 
 /// What must hold, and what is said where it does not.
 #[derive(Clone, Copy)]
-struct Rule {
+struct ReceiptRule {
     holds: fn(&Receipt) -> bool,
     otherwise: &'static str,
 }
 
-const OF_ALL: [Rule; 13] = [
-    Rule {
+const OF_ALL: [ReceiptRule; 13] = [
+    ReceiptRule {
         holds: |it| it.content_hash == it.outcome.deltas.content_hash(it.outcome.before_hash),
         otherwise: "content_hash is not that of the deltas",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.admission == it.outcome.admission(),
         otherwise: "the admission is not that of the outcome",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.outcome.artifacts == artifacts(it.outcome.deltas.changes()),
         otherwise: "the artifacts are not those of the deltas",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.outcome.tool_trace.len() as u64 == it.outcome.metrics.tool_ops_count,
         otherwise: "tool_ops_count is not the length of the tool trace",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.previous_receipt_hash.is_none() == (it.chain_index == 0),
         otherwise: "only the first of a chain has none before it",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.tree_changed_outside || !it.outcome.changed_meanwhile,
         otherwise: "the tree was changed meanwhile and yet not by anybody else",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| has_own_tests(it),
         otherwise: "its tests are not those that the item asks for",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| {
             let counts = it.outcome.tests.as_ref().and_then(|tests| tests.counts);
             let counted = (counts.map(|it| it.passed), counts.map(|it| it.failed));
@@ -126,29 +133,29 @@ const OF_ALL: [Rule; 13] = [
         },
         otherwise: "the metrics are not those of its tests",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| {
             let run = it.outcome.run.as_ref();
             run.is_none_or(|run| run.started_at <= run.ended_at)
         },
         otherwise: "its run ended before it started",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| {
             let mut calls = it.outcome.tool_trace.iter();
             calls.all(|call| call.ended_at.is_none_or(|ended| call.started_at <= ended))
         },
         otherwise: "a call ended before it started",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.outcome.denial_reason.is_none() || it.outcome.status == WorkStatus::Denied,
         otherwise: "it is not denied and yet has a reason for that",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.outcome.error.is_none() || it.outcome.status != WorkStatus::Denied,
         otherwise: "it is denied with an error",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| {
             let earlier = &it.outcome.earlier_attempts;
             let is_again = |status| matches!(status, WorkStatus::Failure | WorkStatus::Timeout);
@@ -162,31 +169,31 @@ const OF_ALL: [Rule; 13] = [
 /// What sealing itself took counted as the item's time once, where the limit was nearly used up.
 const SEALING_MS_MAX: u64 = 10_000;
 
-const OF_SUCCESS: [Rule; 8] = [
-    Rule {
+const OF_SUCCESS: [ReceiptRule; 8] = [
+    ReceiptRule {
         holds: |it| counted(it) == footprint(it),
         otherwise: "the metrics are not those of the deltas",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| within(&counted(it), &it.outcome.work_item.constraints).is_ok(),
         otherwise: "it is a success beyond its limits",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.outcome.denial_reason.is_none() && it.outcome.error.is_none(),
         otherwise: "it is a success with an error",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.outcome.work_item.test_command.is_none() || it.outcome.tests.is_some(),
         otherwise: "it is a success and its tests were not run",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| {
             let tests = it.outcome.tests.as_ref();
             tests.is_none_or(|tests| tests.judge(&it.outcome.work_item).is_ok())
         },
         otherwise: "it is a success and its tests are not passed",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| {
             let limit = it.outcome.work_item.constraints.timeout_ms;
             let most = limit.saturating_add(SEALING_MS_MAX);
@@ -195,20 +202,20 @@ const OF_SUCCESS: [Rule; 8] = [
         },
         otherwise: "it is a success and took longer than it may",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| {
             let run = it.outcome.run.as_ref();
             run.is_none_or(|run| run.termination == Some(TerminationKind::Done))
         },
         otherwise: "it is a success of a run that was not done",
     },
-    Rule {
+    ReceiptRule {
         holds: |it| it.outcome.merged.iter().all(|merged| is_of(merged, it)),
         otherwise: "what was merged is not what the item changed",
     },
 ];
 
-const OF_OTHERS: [Rule; 1] = [Rule {
+const OF_OTHERS: [ReceiptRule; 1] = [ReceiptRule {
     holds: |it| {
         let outcome = &it.outcome;
         outcome.deltas.is_empty()

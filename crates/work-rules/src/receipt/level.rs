@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::check::{ReceiptFault, open_sealed};
-use super::{RECEIPT_FORMAT, Receipt, hash_without_itself};
+use super::form::{RECEIPT_FORMAT, hash_without_itself};
+use super::item_receipt::Receipt;
 use crate::canonical::canonical;
 use crate::item::ItemId;
 use crate::merkle::{ProofStep, merkle_proof, merkle_root};
@@ -14,40 +15,58 @@ use crate::state::WorkStatus;
 /// What became of a level. Its items are in the order in which they were merged: by id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelReceipt {
+    /// The version of its form.
     pub format: u16,
+    /// The execution of the plan.
     pub plan_id: String,
+    /// From 0.
     pub level: u64,
     /// The state that all items of the level began with, and the one with all their changes.
     pub tree_before: Hash,
+    /// The state with all changes of the level.
     pub tree_after: Hash,
+    /// In the order of their ids.
     pub items: Vec<LevelItem>,
     /// Over the items' receipt hashes.
     pub merkle_root: Hash,
+    /// Absent for the first level.
     #[serde(default)]
     pub previous_level_hash: Option<Hash>,
+    /// When the last item of the level had its receipt.
     pub sealed_at: Millis,
+    /// Over all other fields.
     pub receipt_hash: Hash,
 }
 
+/// An item as its level names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelItem {
+    /// The item.
     pub id: ItemId,
+    /// How it ended.
     pub status: WorkStatus,
+    /// Names its receipt.
     pub receipt_id: String,
+    /// Binds its receipt: no other has this hash.
     pub receipt_hash: Hash,
 }
 
 /// Why a level's receipt and those of its items do not belong together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LevelFault {
+    /// A receipt cannot be relied upon by itself.
     #[error(transparent)]
     Receipt(#[from] ReceiptFault),
+    /// The root is not that of the receipts which the level names.
     #[error("its merkle_root is not that of its items")]
     WrongRoot,
+    /// An item's receipt was exchanged.
     #[error("item {id}: its receipt is not the one that the level names")]
     OtherReceipt { id: ItemId },
+    /// Receipts are missing, or there are too many.
     #[error("{found} receipts are given, the level has {expected}")]
     OtherNumber { expected: usize, found: usize },
+    /// The level says another state than its last receipt left.
     #[error("its tree_after is not that of its last receipt")]
     OtherTree,
 }

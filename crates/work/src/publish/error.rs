@@ -1,78 +1,90 @@
-//! Why changes did not reach a tree, and what state it is in.
+//! Why a plan cannot go on.
 
 use std::io;
 use std::path::PathBuf;
 
+use bonded_state::StoreError;
+use bonded_tools::sandbox::SandboxError;
 use bonded_work_rules::TreePath;
 
-use super::commit::CommitError;
+use super::transaction::{CommitError, PublishError};
+use crate::plan::key::KeyError;
+use crate::tree::TreeError;
+use bonded_host::HostError;
 
+/// What stops a plan. Nothing of it is lost: it can be resumed.
 #[derive(Debug, thiserror::Error)]
-pub enum PublishError {
-    /// Before the commit point.
+pub enum WorkError {
+    /// The driver of an item's run stopped.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A tree could not be frozen, copied or restored.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Changes did not reach the tree.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    /// No commit could be made.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// There is no key to sign with.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The tests' commands could not be confined.
+    #[error(transparent)]
+    Sandbox { source: SandboxError },
+    /// What is kept beside the store could not be read or written.
+    #[error("what is kept of the plan cannot be read or written: {0}{hint}", hint = hint(.0))]
+    Io(#[from] io::Error),
+    /// The history names a receipt of the item, and its result is gone.
     #[error(
-        "nothing was published to {}, which is as it was: {what}: {source}",
+        "item {item} has a receipt already, and what it came to is gone; restore what lies beside the store from a backup"
+    )]
+    SealedBefore { item: String },
+    /// The disk of the tree is full.
+    #[error(
+        "there is no room for what is to be published to {}, which is as it was: {source}; make room there, then \
+         `bonded work --resume`",
         tree.display()
     )]
-    Untouched {
-        tree: PathBuf,
-        what: String,
-        source: io::Error,
-    },
-    /// After the commit point.
-    #[error(
-        "publishing to {} stopped at {what}: {source}; see to that, and the next command on this tree goes on",
-        tree.display()
-    )]
-    Unfinished {
-        tree: PathBuf,
-        what: String,
-        source: io::Error,
-    },
-    #[error(
-        "publishing to {} is done up to its commit: {source}; see to that, and the next command on this tree \
-         goes on",
-        tree.display()
-    )]
-    Uncommitted { tree: PathBuf, source: CommitError },
-    #[error("what an earlier publish to {} left cannot be removed: {source}", tree.display())]
-    Stage { tree: PathBuf, source: io::Error },
-    #[error("{path} has a name that bonded keeps for itself; choose another")]
-    Reserved { path: TreePath },
-    #[error("{path} in {} cannot be read: {source}", tree.display())]
-    Unreadable {
-        tree: PathBuf,
-        path: TreePath,
-        source: io::Error,
-    },
-    #[error("{path} is a pipe, a socket or a device, which cannot be published; leave it as it is")]
-    Special { path: TreePath },
-    #[error("{path} would run with the rights of its owner or group (set-user-ID, set-group-ID)")]
-    SetId { path: TreePath },
-    #[error(
-        "an earlier publish to this tree has not ended (its journal is {}); recover it first",
-        journal.display()
-    )]
-    Unrecovered { journal: PathBuf },
-    #[error(
-        "{} is half published: its journal {} belongs to another store; run the command with that store",
-        tree.display(),
-        journal.display()
-    )]
-    OtherStore { tree: PathBuf, journal: PathBuf },
-    #[error(
-        "{} is in the way: bonded stages files under this name, but did not make it; rename it",
-        path.display()
-    )]
-    StageTaken { path: PathBuf },
-    #[error(
-        "the journal {} cannot be read: {source}; it was written by another version, or damaged",
-        journal.display()
-    )]
-    BadJournal {
-        journal: PathBuf,
-        source: serde_json::Error,
-    },
-    #[error("the journal {} cannot be used: {source}", journal.display())]
-    Journal { journal: PathBuf, source: io::Error },
+    NoRoom { tree: PathBuf, source: io::Error },
+    /// The process was asked to end.
+    #[error("the plan was interrupted")]
+    Interrupted,
+    /// The store has no log that the run's capsule could be made of.
+    #[error("the log of an item's run is not one")]
+    NoLog,
+    /// What was read of the copy does not fit what was frozen.
+    #[error("the copy of the tree is not what its changes say{}", named(.path))]
+    CopyDiffers { path: Option<TreePath> },
+}
+
+/// What a person can do where the disk or the quota is full.
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room beside the store, then `bonded work --resume`"
+        }
+        _ => "",
+    }
+}
+
+/// With the colon before it, for the end of a message.
+fn named(path: &Option<TreePath>) -> String {
+    match path {
+        Some(path) => format!(": {path}"),
+        None => String::new(),
+    }
+}
+
+impl From<serde_json::Error> for WorkError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+impl From<StoreError> for WorkError {
+    fn from(error: StoreError) -> Self {
+        Self::Host(error.into())
+    }
 }

@@ -1,4 +1,8 @@
 //! Trees as they were: frozen, kept, and restored.
+//!
+//! A freeze is a state that the tree had at one moment, or it is none: a pass that saw a change under way is
+//! made again. It costs reading only what has changed since the last one. What is kept is never removed here,
+//! since receipts name it for as long as they are kept.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,13 +15,13 @@ use std::time::Duration;
 use bonded_kernel::Hash;
 use bonded_work_rules::Tree;
 
+use super::contents::Contents;
 use super::error::TreeError;
 use super::looks::{Eye, Looks};
-use super::objects::{Content, Objects, ObjectsId};
+use super::objects::{ContentReader, Objects, ObjectsId};
 use super::pass::{Extent, Pass, PassFault};
 use super::stat_cache::StatCache;
 use crate::files::make_private_directory;
-use crate::publish::Contents;
 
 /// How often a tree that changes under the freeze is tried.
 const TRIES: usize = 3;
@@ -42,6 +46,7 @@ pub struct Checkpoints {
     eye: Eye,
 }
 
+/// The cache of a tree in this process, and whether the file of it is as new.
 #[derive(Debug)]
 struct KnownTree {
     stats: Arc<StatCache>,
@@ -51,6 +56,7 @@ struct KnownTree {
 /// A tree at one moment, with all of its contents kept.
 #[derive(Clone, Debug)]
 pub struct Frozen {
+    /// What lies where, by hash.
     pub tree: Tree,
     /// Without links, absolute.
     pub root: PathBuf,
@@ -82,6 +88,7 @@ impl Frozen {
 }
 
 impl Checkpoints {
+    /// Opens the directory, or makes it.
     pub fn open(dir: &Path) -> Result<Self, TreeError> {
         make_private_directory(dir).map_err(TreeError::kept(dir))?;
         let dir = dir.canonicalize().map_err(TreeError::kept(dir))?;
@@ -94,6 +101,7 @@ impl Checkpoints {
         })
     }
 
+    /// Where all of it lies, without links.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -106,6 +114,9 @@ impl Checkpoints {
 
     /// Takes the tree as it is now, without what is named `.git`. Its contents are kept, and durable after the next
     /// [`sync`](Self::sync).
+    ///
+    /// What is kept must not lie within the tree, else each freeze would change what the next one sees. The
+    /// cache is renewed after a pass that came to nothing too, so that the next one has less to read.
     pub fn freeze(&self, root: &Path) -> Result<Frozen, TreeError> {
         let root = root.canonicalize().map_err(TreeError::unreadable(root))?;
         if self.dir.starts_with(&root) {
@@ -163,6 +174,9 @@ impl Checkpoints {
 
     /// The same for a tree that copies are to be made of. Of a large one they stand on the tree itself, and then it
     /// is waited until whatever is changed later can be told.
+    ///
+    /// A change right after a freeze may leave the same times behind, until the clock of the file system has
+    /// ticked. Waiting a tick and freezing again makes sure that it cannot.
     pub fn freeze_for_copies(&self, root: &Path) -> Result<Frozen, TreeError> {
         let mut frozen = self.freeze_patiently(root)?;
         for _ in 0..SETTLES {
@@ -184,6 +198,8 @@ impl Checkpoints {
     }
 
     /// Returns when every content that was kept before is durable.
+    ///
+    /// The contents first, then the cache: one that is saved says that the contents of its files are kept.
     pub fn sync(&self) -> Result<(), TreeError> {
         let unsaved: Vec<_> = self
             .known()
@@ -205,6 +221,7 @@ impl Checkpoints {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// That of this process, or else the one in the file.
     fn stats(&self, kept_at: &Path, device: u64) -> Arc<StatCache> {
         let known = self.known().get(kept_at).map(|tree| tree.stats.clone());
         known.unwrap_or_else(|| StatCache::load(kept_at, device, self.objects.id()).into())
@@ -217,12 +234,13 @@ impl Checkpoints {
         Ok(hash)
     }
 
+    /// Whether the content is kept.
     pub fn has(&self, content: Hash) -> bool {
         self.objects.has(content)
     }
 
     /// A content, which is checked while it is read.
-    pub fn read(&self, content: Hash) -> Result<Content, TreeError> {
+    pub fn read(&self, content: Hash) -> Result<ContentReader, TreeError> {
         self.objects.read(content)
     }
 
@@ -254,6 +272,7 @@ pub fn tree_of(root: &Path) -> Result<Tree, TreeError> {
     })
 }
 
+/// The directory of a tree is made with the first thing that is kept about it.
 fn save(stats: &StatCache, path: &Path, objects: ObjectsId) -> io::Result<()> {
     make_private_directory(path.parent().unwrap_or(path))?;
     stats.save(path, objects)

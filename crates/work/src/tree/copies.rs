@@ -1,4 +1,10 @@
 //! Isolated copies of a tree, one for each work item.
+//!
+//! What an item does to its copy reaches nobody else, and what it did is told from the copy alone. There are
+//! three ways, of which the machine allows the cheapest or not. An overlay costs only what is changed, and
+//! stands on a state that was made again from what is kept or, for a large tree, on the tree itself. The others
+//! copy every file. What git keeps is no part of a tree: a copy sees it, and whatever was changed of it is
+//! reported apart, for the item is denied then.
 
 mod base;
 mod overlay;
@@ -13,18 +19,17 @@ use std::time::Duration;
 use bonded_work_rules::{Change, Node, Tree, TreePath};
 
 use super::checkpoints::{Checkpoints, Frozen};
-use super::content::{Read, Reader};
+use super::content::{FileReader, ReadOutcome};
 use super::error::TreeError;
 use super::isolation::Isolation;
 use super::namespace::{failed, knows_everybody};
-use super::pass::{Extent, Pass, PassFault, Passed};
+use super::pass::{Extent, Pass, PassFault, PassResult};
 use super::stat_cache::StatCache;
 use crate::files::make_private_directory;
 use base::Base;
+use place::MERGED;
 pub(super) use place::OwnPlace;
 
-/// Where the copy itself lies.
-const MERGED: &str = "merged";
 /// Longer than a tick of a file system's clock, so that the next change is sure to be seen.
 const SETTLED: Duration = Duration::from_millis(30);
 /// How many paths of git's are named at most.
@@ -63,6 +68,7 @@ impl Copies {
         Ok(copies)
     }
 
+    /// Directories of processes that still live are locked, and are not taken for leftovers.
     fn open_beside(
         all: &Path,
         name: &str,
@@ -78,6 +84,7 @@ impl Copies {
         })
     }
 
+    /// How the copies are kept apart from the tree.
     pub fn isolation(&self) -> Isolation {
         self.isolation
     }
@@ -119,6 +126,8 @@ impl Copies {
         )
     }
 
+    /// A small tree is simply made again. A large one is only stood upon if it is still what was frozen, and if
+    /// every later change to it will be noticed.
     fn can_be_live(&self, frozen: &Frozen) -> bool {
         let looks = &frozen.looks;
         // An overlay cannot be written to at what belongs to others whom the process does not know.
@@ -126,6 +135,7 @@ impl Copies {
         frozen.is_there && looks.is_settled() && is_writable && !looks.is_small()
     }
 
+    /// Several items may ask at a time; one makes the base, and the others wait for it.
     fn below(
         &self,
         apart: bool,
@@ -140,6 +150,8 @@ impl Copies {
         Ok(Below::Base(base))
     }
 
+    /// What was there under the name goes first. The notes are written last, so that a copy whose making was
+    /// interrupted has none and is not taken up.
     fn make_on(
         &self,
         below: Below,
@@ -182,6 +194,7 @@ impl Copies {
         Ok(Some(copy))
     }
 
+    /// Only directories; what is in it comes by mounting or copying.
     fn empty(&self, dir: PathBuf, frozen: &Frozen, below: Below) -> Result<TreeCopy, TreeError> {
         let merged = dir.join(MERGED);
         fs::create_dir_all(&merged).map_err(TreeError::unmade(&merged))?;
@@ -211,6 +224,8 @@ pub(super) fn try_mount_over(tree: &Path, dir: &Path) -> Result<(), String> {
 }
 
 /// What an overlay lies over.
+///
+/// Meaningful for overlays alone.
 #[derive(Clone, Debug)]
 enum Below {
     /// The tree itself.
@@ -238,12 +253,14 @@ pub struct TreeCopy {
 /// What became of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changed {
+    /// Sorted by path.
     pub changes: Vec<Change>,
     /// What was changed of what git keeps, where somebody could. Not all paths are named if there are many.
     pub git: Vec<TreePath>,
 }
 
 impl TreeCopy {
+    /// Whole copies are read once as they are, since that reading is what later ones are compared with.
     fn fill(&mut self, checkpoints: &Checkpoints, frozen: &Frozen) -> Result<(), TreeError> {
         if self.isolation == Isolation::Overlay {
             return self.mount(frozen);
@@ -256,6 +273,8 @@ impl TreeCopy {
         Ok(())
     }
 
+    /// A repository inside the tree is mounted by itself over the one that is really there, so that git works
+    /// in the copy and what it writes stays in it.
     fn mount(&mut self, frozen: &Frozen) -> Result<(), TreeError> {
         let no_copy = |path: &Path, why| TreeError::NoCopy {
             path: path.to_owned(),
@@ -330,12 +349,13 @@ impl TreeCopy {
         git_paths(found.chain(mounted).collect())
     }
 
-    fn pass(&self) -> Result<Passed, TreeError> {
+    /// The cache is the copy's own and is renewed by each look: a guard looks at every call.
+    fn pass(&self) -> Result<PassResult, TreeError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let upper = self.own_files();
         let pass = match self.isolation {
             Isolation::Overlay => Pass::new(&upper, Extent::WithoutGit, None)?.over(&self.base),
-            _ => Pass::new(&upper, Extent::Everything, None)?,
+            Isolation::Reflink | Isolation::Copy => Pass::new(&upper, Extent::Everything, None)?,
         };
         let passed = pass.run(&known);
         *known = known.renewed(passed.fresh.clone());
@@ -346,25 +366,31 @@ impl TreeCopy {
     fn own_files(&self) -> PathBuf {
         match self.isolation {
             Isolation::Overlay => self.dir.join(overlay::UPPER),
-            _ => self.merged.clone(),
+            Isolation::Reflink | Isolation::Copy => self.merged.clone(),
         }
     }
 
     /// Keeps the contents that changes end with.
+    ///
+    /// What is read must be what the changes say: a program that the item left running may still write.
     pub fn keep(&self, checkpoints: &Checkpoints, changes: &[Change]) -> Result<(), TreeError> {
         let root = self.own_files();
         let dir = File::open(&root).map_err(TreeError::unreadable(&root))?;
-        let mut reader = Reader::new(Some(checkpoints.objects()));
+        let mut reader = FileReader::new(Some(checkpoints.objects()));
         for change in changes {
             let Some(Node::File { bytes, content, .. }) = change.after else {
                 continue;
             };
             let path = self.merged.join(as_path(&change.path));
             match reader.read_beneath(&dir, as_path(&change.path), bytes) {
-                Read::Content(read) if read == content => {}
-                Read::Content(_) | Read::Changed => return Err(TreeError::Busy { path }),
-                Read::Unreadable(source) => return Err(TreeError::Unreadable { path, source }),
-                Read::NotKept(error) => return Err(error),
+                ReadOutcome::Content(read) if read == content => {}
+                ReadOutcome::Content(_) | ReadOutcome::Changed => {
+                    return Err(TreeError::Busy { path });
+                }
+                ReadOutcome::Unreadable(source) => {
+                    return Err(TreeError::Unreadable { path, source });
+                }
+                ReadOutcome::NotKept(error) => return Err(error),
             }
         }
         Ok(())
@@ -396,6 +422,7 @@ fn is_git(change: &Change) -> bool {
     change.path.names().any(|name| name == b".git")
 }
 
+/// In a copy nobody but the item's own programs can have changed anything.
 fn refused(fault: PassFault) -> TreeError {
     match fault {
         PassFault::Changed(path) => TreeError::Busy { path },

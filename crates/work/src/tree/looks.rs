@@ -1,10 +1,17 @@
 //! What a whole tree looks like without its contents being read, in one number.
+//!
+//! Equal hashes of two frozen trees say that they are equal, and not that nothing happened in between. For a
+//! copy that stands on the tree itself that is not enough: somebody may have changed a file and changed it back
+//! while tests read it. Times of change cannot be set back by programs, so that the sum over all stamps tells
+//! it.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use super::stamp::{Seen, Stamp};
+use super::stamp::{FileStatus, Stamp};
 
 /// A tree of so many entries and bytes is made again from what is kept of it in a moment.
+///
+/// Both limits hold together.
 const SMALL_ENTRIES: u64 = 2_000;
 const SMALL_BYTES: u64 = 32 * 1024 * 1024;
 
@@ -47,7 +54,13 @@ impl Default for Looks {
 
 impl Looks {
     /// Adds a name in a directory, or the directory itself where there is no name.
-    pub(super) fn add(&mut self, looking: &Looking<'_>, dir: &[u8], name: &[u8], seen: &Seen) {
+    pub(super) fn add(
+        &mut self,
+        looking: &Looking<'_>,
+        dir: &[u8],
+        name: &[u8],
+        seen: &FileStatus,
+    ) {
         let Stamp {
             ino,
             bytes,
@@ -72,6 +85,7 @@ impl Looks {
         self.is_own &= seen.owner == looking.own;
     }
 
+    /// For what several threads saw of one tree.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             sum: self.sum.wrapping_add(other.sum),
@@ -97,6 +111,7 @@ impl Looks {
         self.is_own
     }
 
+    /// Of such a tree a base is made, whatever else holds.
     pub(super) fn is_small(&self) -> bool {
         self.entries <= SMALL_ENTRIES && self.bytes <= SMALL_BYTES
     }

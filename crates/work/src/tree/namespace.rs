@@ -1,4 +1,8 @@
 //! A mount namespace of our own, in which overlays can be mounted and vanish with this process.
+//!
+//! The kernel refuses a user namespace to a process with threads, and a mount namespace would be that of the
+//! calling thread alone; so all of it happens at the start of the program. Nothing has to be cleaned up after a
+//! crash: the mounts go with the last process.
 
 use std::fs;
 
@@ -28,6 +32,8 @@ pub fn enter_namespace() -> Result<(), String> {
     mount_change("/", flags).map_err(failed("keep its mounts to itself"))
 }
 
+/// The user is mapped to himself and nobody else is, so that files keep their owners and no new rights are had
+/// outside.
 fn enter_user_namespace() -> Result<(), String> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let was = dumpable_behavior().map_err(failed("read its own state"))?;
@@ -61,6 +67,7 @@ fn unshare(flags: UnshareFlags) -> Result<(), String> {
     rustix::thread::unshare(flags).map_err(failed("make namespaces"))
 }
 
+/// In the order that the kernel demands: groups must be given up before they are mapped.
 fn map(file: &str, text: &str) -> Result<(), String> {
     fs::write(format!("/proc/self/{file}"), text)
         .map_err(failed(&format!("write the namespace's {file}")))

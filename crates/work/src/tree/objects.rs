@@ -9,6 +9,7 @@ mod id;
 mod index;
 mod key;
 mod known;
+mod location;
 mod pack;
 
 use std::fs::{self, File};
@@ -21,27 +22,22 @@ use bonded_kernel::Hash;
 
 use super::error::TreeError;
 use crate::files::make_private_directory;
-pub use content::Content;
+pub use content::ContentReader;
 pub(super) use content::{PIECE_BYTES, read_piece};
 pub(super) use id::ObjectsId;
-use index::Listed;
-use key::Key;
-use known::Known;
+use index::IndexRecord;
+use key::HashKey;
+use known::KnownObjects;
+use location::Location;
 use pack::Pack;
 
-/// Where a content lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pack: u32,
-    offset: u64,
-    bytes: u64,
-}
-
+/// Several processes may use one directory at a time: each writes a pack of its own, and reads the lists of
+/// all.
 #[derive(Debug)]
 pub(super) struct Objects {
     dir: PathBuf,
     id: ObjectsId,
-    known: Mutex<Known>,
+    known: Mutex<KnownObjects>,
     /// Held shared while a content is written, whole while it is decided what a sync covers.
     writing: RwLock<()>,
     /// Held while a sync is under way: who comes second must not be told that all is well before it is.
@@ -67,11 +63,12 @@ impl Objects {
     }
 
     /// What is known without a look at the lists.
-    fn known_so_far(&self) -> MutexGuard<'_, Known> {
+    fn known_so_far(&self) -> MutexGuard<'_, KnownObjects> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known(&self) -> Result<MutexGuard<'_, Known>, TreeError> {
+    /// The lists are read when something is asked for the first time.
+    fn known(&self) -> Result<MutexGuard<'_, KnownObjects>, TreeError> {
         let mut known = self.known_so_far();
         if !known.is_loaded {
             self.read_lists(&mut known)?;
@@ -80,8 +77,9 @@ impl Objects {
         Ok(known)
     }
 
+    /// False also where the lists cannot be read; the next write says why.
     pub(super) fn has(&self, hash: Hash) -> bool {
-        let key = Key(*hash.as_bytes());
+        let key = HashKey(*hash.as_bytes());
         self.known()
             .is_ok_and(|known| known.places.contains_key(&key))
     }
@@ -89,7 +87,7 @@ impl Objects {
     /// Whether some content is so long.
     pub(super) fn has_length(&self, bytes: u64) -> bool {
         let is_so_long =
-            |known: MutexGuard<'_, Known>| known.places.values().any(|it| it.bytes == bytes);
+            |known: MutexGuard<'_, KnownObjects>| known.places.values().any(|it| it.bytes == bytes);
         self.known().is_ok_and(is_so_long)
     }
 
@@ -129,7 +127,7 @@ impl Objects {
             return Ok(Streamed::OtherLength);
         }
         let hash = hasher.into();
-        let place = Place {
+        let place = Location {
             pack: pack.number,
             offset,
             bytes,
@@ -141,13 +139,16 @@ impl Objects {
     }
 
     /// A place for the content, unless it is kept already.
-    fn reserve(&self, hash: Hash, bytes: u64) -> Result<Option<(Arc<Pack>, Place)>, TreeError> {
+    ///
+    /// The content counts as known from here on, before it is written: two threads that meet the same one write
+    /// it once. A write that fails then makes everything of this process unreliable, which `fail` notes.
+    fn reserve(&self, hash: Hash, bytes: u64) -> Result<Option<(Arc<Pack>, Location)>, TreeError> {
         let mut known = self.known()?;
-        if known.places.contains_key(&Key(*hash.as_bytes())) {
+        if known.places.contains_key(&HashKey(*hash.as_bytes())) {
             return Ok(None);
         }
         let (pack, offset) = known.room(&self.dir, bytes)?;
-        let place = Place {
+        let place = Location {
             pack: pack.number,
             offset,
             bytes,
@@ -182,9 +183,9 @@ impl Objects {
     }
 
     /// A content, checked while it is read.
-    pub(super) fn read(&self, hash: Hash) -> Result<Content, TreeError> {
+    pub(super) fn read(&self, hash: Hash) -> Result<ContentReader, TreeError> {
         let mut known = self.known()?;
-        let key = Key(*hash.as_bytes());
+        let key = HashKey(*hash.as_bytes());
         if !known.places.contains_key(&key) {
             // Another process may have put it there.
             self.read_lists(&mut known)?;
@@ -202,10 +203,11 @@ impl Objects {
                 known.packs.entry(place.pack).or_insert(file.into()).clone()
             }
         };
-        Ok(Content::new(pack, place, hash))
+        Ok(ContentReader::new(pack, place, hash))
     }
 
-    fn read_lists(&self, known: &mut Known) -> Result<(), TreeError> {
+    /// Only those that have grown since they were read. The list of our own pack is known.
+    fn read_lists(&self, known: &mut KnownObjects) -> Result<(), TreeError> {
         for (number, bytes) in pack::listed(&self.dir).map_err(TreeError::kept(&self.dir))? {
             let is_own = known
                 .own
@@ -218,18 +220,21 @@ impl Objects {
             let text = fs::read(&path).map_err(TreeError::unreadable(&path))?;
             let listed = index::decode(&text);
             known.places.reserve(listed.size_hint().0);
-            for Listed {
+            for IndexRecord {
                 hash,
                 offset,
                 bytes,
             } in listed
             {
-                let place = Place {
+                let place = Location {
                     pack: number,
                     offset,
                     bytes,
                 };
-                known.places.entry(Key(*hash.as_bytes())).or_insert(place);
+                known
+                    .places
+                    .entry(HashKey(*hash.as_bytes()))
+                    .or_insert(place);
             }
         }
         Ok(())

@@ -1,4 +1,8 @@
 //! Removing a directory with everything in it, whatever a stranger put there.
+//!
+//! A copy holds what a model's programs left there: directories without rights, depths beyond the longest path,
+//! links that lead elsewhere. No link is followed, and the number of open directories does not grow with the
+//! depth.
 
 use std::ffi::CString;
 use std::io;
@@ -67,6 +71,8 @@ fn open<P: rustix::path::Arg + Copy>(
 }
 
 /// Removes all but the directories, which it returns.
+///
+/// What is no directory goes at once, whatever kind it is of.
 fn unlink_files(dir: &OwnedFd) -> rustix::io::Result<Vec<CString>> {
     let mut buffer = Vec::with_capacity(BUFFER_BYTES);
     let mut names = RawDir::new(dir, buffer.spare_capacity_mut());

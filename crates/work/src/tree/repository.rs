@@ -1,4 +1,7 @@
 //! Whether git is in the middle of something.
+//!
+//! Files are looked at and git itself is not asked: a tree is worked on without git too, and its configuration
+//! could start programs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,7 @@
 //! From a tree and its kept contents to files.
+//!
+//! Directories are made open to their owner alone and get their modes when they are full. Nothing is synced: a
+//! restored tree is a copy to work in, and what it was made of is kept.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -50,7 +53,7 @@ pub(super) fn restore(tree: &Tree, dir: &Path, source: &dyn Source) -> Result<()
 }
 
 /// A directory that is being filled.
-struct Open {
+struct FillingDirectory {
     fd: OwnedFd,
     directory: Arc<Directory>,
     next: usize,
@@ -64,7 +67,7 @@ fn fill(
     path: PathBuf,
     source: &dyn Source,
 ) -> Result<(), TreeError> {
-    let mut open = vec![Open {
+    let mut open = vec![FillingDirectory {
         fd: root,
         directory: directory.clone(),
         next: 0,
@@ -85,7 +88,7 @@ fn fill(
             Child::Leaf(node) => make(&top.fd, name, node, &path, source)?,
             Child::Directory(below) => {
                 let fd = make_directory(&top.fd, name).map_err(TreeError::unmade(&path))?;
-                let below = Open {
+                let below = FillingDirectory {
                     fd,
                     directory: below.clone(),
                     next: 0,
@@ -104,6 +107,7 @@ fn make_directory(above: impl AsFd, name: &[u8]) -> rustix::io::Result<OwnedFd> 
     openat(above, name, flags, Mode::empty())
 }
 
+/// A file is made anew under its name and filled before it gets its mode, which may forbid writing.
 fn make(
     dir: impl AsFd,
     name: &[u8],

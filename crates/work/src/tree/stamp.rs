@@ -1,4 +1,7 @@
 //! What the system tells about a file without its content being read.
+//!
+//! Equal stamps stand for equal contents only where the clock of the file system had moved on since the last
+//! change, which `Stamp::had_settled` asks. Everything that skips reading a file rests on that.
 
 use std::os::fd::AsFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,7 +28,7 @@ pub(super) struct Stamp {
 
 /// A stamp, and what else the same question answers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct FileStatus {
     pub(super) stamp: Stamp,
     pub(super) is_mount: bool,
     pub(super) device: u64,
@@ -55,31 +58,31 @@ impl Stamp {
 }
 
 /// Asks about a name in a directory, without following a link.
-pub(super) fn see<P: rustix::path::Arg>(dir: impl AsFd, name: P) -> rustix::io::Result<Seen> {
+pub(super) fn see<P: rustix::path::Arg>(dir: impl AsFd, name: P) -> rustix::io::Result<FileStatus> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
-    statx(dir, name, flags, StatxFlags::BASIC_STATS).map(Seen::from)
+    statx(dir, name, flags, StatxFlags::BASIC_STATS).map(FileStatus::from)
 }
 
 /// Asks about what is open.
-pub(super) fn see_open(fd: impl AsFd) -> rustix::io::Result<Seen> {
-    statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).map(Seen::from)
+pub(super) fn see_open(fd: impl AsFd) -> rustix::io::Result<FileStatus> {
+    statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).map(FileStatus::from)
 }
 
-impl From<Statx> for Seen {
-    fn from(told: Statx) -> Self {
+impl From<Statx> for FileStatus {
+    fn from(status: Statx) -> Self {
         let ns = |s: i64, ns: u32| s.saturating_mul(SECOND_NS).saturating_add(ns.into());
         Self {
             stamp: Stamp {
-                ino: told.stx_ino,
-                bytes: told.stx_size,
-                mtime_ns: ns(told.stx_mtime.tv_sec, told.stx_mtime.tv_nsec),
-                ctime_ns: ns(told.stx_ctime.tv_sec, told.stx_ctime.tv_nsec),
-                mode: told.stx_mode.into(),
+                ino: status.stx_ino,
+                bytes: status.stx_size,
+                mtime_ns: ns(status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec),
+                ctime_ns: ns(status.stx_ctime.tv_sec, status.stx_ctime.tv_nsec),
+                mode: status.stx_mode.into(),
             },
-            is_mount: told.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
-            device: (u64::from(told.stx_dev_major) << 32) | u64::from(told.stx_dev_minor),
-            owner: (told.stx_uid, told.stx_gid),
-            stands_for: (told.stx_rdev_major, told.stx_rdev_minor),
+            is_mount: status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT),
+            device: (u64::from(status.stx_dev_major) << 32) | u64::from(status.stx_dev_minor),
+            owner: (status.stx_uid, status.stx_gid),
+            stands_for: (status.stx_rdev_major, status.stx_rdev_minor),
         }
     }
 }

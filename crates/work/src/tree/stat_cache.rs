@@ -1,4 +1,8 @@
 //! Contents that need not be read again, because their files are as they were.
+//!
+//! It makes a freeze of a large tree that has hardly changed a matter of stamps. It can be lost at any time and
+//! is never trusted beyond what it proves: it is bound to one file system and to one set of objects, led by a
+//! number for its format, and ended by a hash.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -143,6 +147,7 @@ fn remove_left(path: &Path) {
     }
 }
 
+/// Nothing of a cache counts unless all of it does.
 fn decode(bytes: &[u8], device: u64, objects: ObjectsId) -> Option<Vec<Record>> {
     let (body, check) = bytes.split_last_chunk::<CHECK_BYTES>()?;
     if Hash::of(body).as_bytes() != check {

@@ -44,6 +44,7 @@ fn encode(tree: &Tree) -> Vec<u8> {
     out
 }
 
+/// The depth is bounded by the longest path that could be frozen.
 fn encode_children(directory: &Directory, out: &mut Vec<u8>) {
     put_number(directory.children().len() as u64, out);
     for (name, child) in directory.children() {
@@ -93,6 +94,7 @@ fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
+/// Seven bits a byte, the lowest first.
 fn put_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -104,6 +106,7 @@ fn put_number(mut number: u64, out: &mut Vec<u8>) {
 const CUT: &str = "it ends too early";
 const UNKNOWN: &str = "it holds what no tree has";
 
+/// The hash of the whole is computed anew: a file that was changed in any way is refused.
 fn decode(bytes: &[u8]) -> Result<Tree, &'static str> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("it is not a tree")?;
     let (hash, rest) = rest.split_first_chunk().ok_or(CUT)?;
@@ -123,7 +126,7 @@ fn decode(bytes: &[u8]) -> Result<Tree, &'static str> {
 struct Left<'a>(&'a [u8]);
 
 /// A directory whose children are being read.
-struct Open {
+struct OpenDirectory {
     name: Box<[u8]>,
     mode: u32,
     children: Children,
@@ -133,7 +136,7 @@ struct Open {
 impl<'a> Left<'a> {
     /// Goes down and up without recursion: the depth is a stranger's choice.
     fn tree(&mut self) -> Result<Children, &'static str> {
-        let mut above: Vec<Open> = vec![];
+        let mut above: Vec<OpenDirectory> = vec![];
         let mut open = self.open([].into(), 0)?;
         loop {
             if open.left > 0 {
@@ -158,8 +161,8 @@ impl<'a> Left<'a> {
         }
     }
 
-    fn open(&mut self, name: Box<[u8]>, mode: u32) -> Result<Open, &'static str> {
-        Ok(Open {
+    fn open(&mut self, name: Box<[u8]>, mode: u32) -> Result<OpenDirectory, &'static str> {
+        Ok(OpenDirectory {
             name,
             mode,
             children: vec![],
@@ -191,6 +194,7 @@ impl<'a> Left<'a> {
         Ok(*first)
     }
 
+    /// At most ten bytes.
     fn number(&mut self) -> Result<u64, &'static str> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bonded_work::publish::{
-    CommitError, CommitPlan, Committed, Faults, NoFaults, Operation, Outcome, PublishError,
+    CommitError, CommitPlan, DiskOperation, Faults, MadeCommit, NoFaults, PublishError, Settlement,
 };
 use bonded_work_rules::Change;
 
@@ -81,11 +81,11 @@ fn publish(
     world: &World,
     changes: &[Change],
     faults: &dyn Faults,
-) -> Result<Committed, PublishError> {
+) -> Result<MadeCommit, PublishError> {
     let plan = plan(world).expect("a commit can be made");
     let publish = world.publish(faults);
     let settled = publish.prepare(changes, sealed(), Some(plan))?.apply()?;
-    let committed = committed(settled.outcome());
+    let committed = committed(settled.settlement());
     settled.finish()?;
     Ok(committed)
 }
@@ -95,9 +95,9 @@ fn plan(world: &World) -> Result<CommitPlan, CommitError> {
     CommitPlan::new(&world.tree, description, RECEIPT, AT_SECONDS)
 }
 
-fn committed(outcome: &Outcome) -> Committed {
+fn committed(outcome: &Settlement) -> MadeCommit {
     match outcome {
-        Outcome::Published {
+        Settlement::Published {
             commit: Some(commit),
         } => commit.clone(),
         outcome => panic!("{outcome:?} is no commit"),
@@ -275,8 +275,8 @@ fn a_commit_by_hand_between_the_crash_and_the_recovery_is_built_upon() {
 struct CrashAtGit(AtomicU32);
 
 impl Faults for CrashAtGit {
-    fn before(&self, operation: Operation) -> io::Result<()> {
-        if operation != Operation::RunGit || self.0.fetch_sub(1, Ordering::SeqCst) > 0 {
+    fn before(&self, operation: DiskOperation) -> io::Result<()> {
+        if operation != DiskOperation::RunGit || self.0.fetch_sub(1, Ordering::SeqCst) > 0 {
             return Ok(());
         }
         Err(io::Error::other("crashed"))

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bonded_work::publish::{Faults, NoFaults, Operation, Outcome, PublishError};
+use bonded_work::publish::{DiskOperation, Faults, NoFaults, PublishError, Settlement};
 use bonded_work_rules::{Change, TreePath};
 
 use crate::publish_world::{CrashAt, Edit, FullAt, World, chmod, link, published, remove, write};
@@ -202,7 +202,7 @@ fn what_another_changed_between_the_crash_and_the_recovery_stays_and_all_else_is
             let foreign = vec![path_of(path)];
             assert_eq!(
                 recovered,
-                Some(Outcome::Undone { foreign }),
+                Some(Settlement::Undone { foreign }),
                 "{path} at {operation}"
             );
             let others: Vec<_> = before.changes_to(&now);
@@ -247,7 +247,7 @@ fn a_file_put_into_a_directory_that_goes_is_kept() {
         write(&world.tree, "swapped/by_hand", "by hand");
         let recovered = world.recovered();
         let foreign = vec![path_of("swapped/by_hand")];
-        assert_eq!(recovered, Some(Outcome::Undone { foreign }));
+        assert_eq!(recovered, Some(Settlement::Undone { foreign }));
         let others = before.changes_to(&world.freeze());
         assert_eq!(others.len(), 1, "{others:?} at {operation}");
     }
@@ -329,10 +329,10 @@ struct OtherDevice {
 }
 
 impl Faults for OtherDevice {
-    fn before(&self, operation: Operation) -> io::Result<()> {
+    fn before(&self, operation: DiskOperation) -> io::Result<()> {
         self.crash.before(operation)?;
         let renames = match operation {
-            Operation::Rename => self.renames.fetch_add(1, Ordering::SeqCst),
+            DiskOperation::Rename => self.renames.fetch_add(1, Ordering::SeqCst),
             _ => 1,
         };
         // Every second one is the one in place.
@@ -349,10 +349,10 @@ fn path_of(path: &str) -> TreePath {
 
 /// Notes what is done, in its order.
 #[derive(Debug, Default)]
-struct Noted(std::sync::Mutex<Vec<Operation>>);
+struct Noted(std::sync::Mutex<Vec<DiskOperation>>);
 
 impl Faults for Noted {
-    fn before(&self, operation: Operation) -> io::Result<()> {
+    fn before(&self, operation: DiskOperation) -> io::Result<()> {
         let mut noted = self.0.lock().expect("nobody panics with it");
         noted.push(operation);
         Ok(())
@@ -375,10 +375,10 @@ fn while_a_tree_is_between_two_states_names_are_changed_and_nothing_else_is_done
         .publish_all(&changes, &noted)
         .expect("it can be published");
     let done = noted.0.into_inner().expect("nobody panics with it");
-    let is_rename = |operation: &Operation| *operation == Operation::Rename;
+    let is_rename = |operation: &DiskOperation| *operation == DiskOperation::Rename;
     let first = done.iter().position(is_rename).expect("names are changed");
     let last = done.iter().rposition(is_rename).expect("names are changed");
-    assert_eq!(done[first..=last], [Operation::Rename; 4], "{done:?}");
+    assert_eq!(done[first..=last], [DiskOperation::Rename; 4], "{done:?}");
 }
 
 #[test]

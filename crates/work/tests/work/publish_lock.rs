@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bonded_work::lock::{LockError, TreeLock};
+use bonded_work::tree::{LockError, TreeLock};
 
 use crate::publish_world::{World, link};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use bonded_work::publish::{NoFaults, Outcome};
+use bonded_work::publish::{NoFaults, Settlement};
 use bonded_work_rules::{Change, Tree, TreePath};
 use proptest::collection::btree_map;
 use proptest::prelude::*;
@@ -123,7 +123,7 @@ proptest! {
             let recovered = world.recovered();
             let now = world.freeze();
             prop_assert_eq!(now.node(&edited), by_hand);
-            if let Some(Outcome::Undone { foreign }) = recovered {
+            if let Some(Settlement::Undone { foreign }) = recovered {
                 prop_assert!(foreign.contains(&edited));
                 let is_near = |path: &TreePath| foreign.iter().any(|other| path.is_within(other) || other.is_within(path));
                 for Change { path, .. } in before.changes_to(&now) {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use bonded_kernel::Hash;
-use bonded_work::publish::{NoFaults, Outcome, Publish, PublishError};
+use bonded_work::publish::{NoFaults, Publish, PublishError, Settlement};
 use bonded_work_rules::{Change, Node, Special, TreePath};
 
 use crate::publish_world::{CrashAt, Edit, World, chmod, link, published, remove, sealed, write};
@@ -92,7 +92,7 @@ fn a_link_put_on_the_way_does_not_lead_out_of_the_tree() {
     link(&world.tree, "d", "../outside");
     let settled = prepared.apply().expect("it can be undone");
     assert!(
-        matches!(settled.outcome(), Outcome::Undone { .. }),
+        matches!(settled.settlement(), Settlement::Undone { .. }),
         "{settled:?}"
     );
     settled.finish().expect("the journal can be removed");
@@ -118,7 +118,7 @@ fn a_file_that_appears_where_a_new_one_is_to_be_is_kept() {
     write(&world.tree, "e/new", "by hand");
     let settled = prepared.apply().expect("it can be undone");
     let foreign = vec![path_of("e/new")];
-    assert_eq!(settled.outcome(), &Outcome::Undone { foreign });
+    assert_eq!(settled.settlement(), &Settlement::Undone { foreign });
     let left = before.changes_to(&world.freeze());
     let left: Vec<_> = left.iter().map(|change| change.path.to_string()).collect();
     assert_eq!(left, ["e/new"]);
@@ -148,7 +148,7 @@ fn a_directory_that_another_made_alike_is_not_taken_away_again() {
     let prepared = publish.prepare(&changes, sealed(), None).expect("it fits");
     write(&world.tree, "a", "by hand");
     let settled = prepared.apply().expect("it can be undone");
-    assert!(matches!(settled.outcome(), Outcome::Undone { .. }));
+    assert!(matches!(settled.settlement(), Settlement::Undone { .. }));
     assert!(world.tree.join("f").is_dir());
 }
 

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bonded_work::publish::{
-    Faults, FileId, NoFaults, Operation, Outcome, Processes, Replaced, Writers,
-};
+use bonded_work::publish::{DiskOperation, Faults, NoFaults, ReplacedFile, Settlement};
+use bonded_work::tree::{FileId, Processes, Writers};
 
 use crate::publish_world::{World, chmod, remove, sealed, write};
 
@@ -81,7 +80,7 @@ impl SaveAt {
 }
 
 impl Faults for SaveAt {
-    fn before(&self, _: Operation) -> io::Result<()> {
+    fn before(&self, _: DiskOperation) -> io::Result<()> {
         if self.left.fetch_sub(1, Ordering::SeqCst) == 0 {
             *self.is_saved.lock().expect("no thread panics with it") = self.save().is_ok();
         }
@@ -116,20 +115,24 @@ fn edit(copy: &Path) {
 }
 
 /// Publishes, and says what came of it and what was replaced.
-fn publish(world: &World, faults: &SaveAt, writers: &dyn Writers) -> (Outcome, Vec<Replaced>) {
+fn publish(
+    world: &World,
+    faults: &SaveAt,
+    writers: &dyn Writers,
+) -> (Settlement, Vec<ReplacedFile>) {
     let changes = world.changes_of(edit);
     let publish = world.publish(faults).with_writers(writers);
     let prepared = publish.prepare(&changes, sealed(), None);
     let settled = prepared.expect("nothing fails").apply();
     let mut settled = settled.expect("nothing fails");
     let replaced = settled.take_replaced();
-    let outcome = settled.outcome().clone();
+    let outcome = settled.settlement().clone();
     settled.finish().expect("the journal can be removed");
     (outcome, replaced)
 }
 
-fn is_in(replaced: &[Replaced]) -> bool {
-    let written = |it: &Replaced| it.written().expect("it can be read").is_some();
+fn is_in(replaced: &[ReplacedFile]) -> bool {
+    let written = |it: &ReplacedFile| it.written().expect("it can be read").is_some();
     replaced.iter().any(written)
 }
 
@@ -147,18 +150,18 @@ fn a_save_at_any_moment_is_in_the_tree_or_found_afterwards() {
                 let case = format!("{path} {how:?} at {operation}: {outcome:?}");
                 if faults.is_saved() {
                     match (&outcome, now == SAVED) {
-                        (Outcome::Undone { .. }, is_there) => {
+                        (Settlement::Undone { .. }, is_there) => {
                             assert!(is_there, "{case}");
                             undone += 1;
                         }
-                        (Outcome::Published { .. }, true) => on_top += 1,
-                        (Outcome::Published { .. }, false) => {
+                        (Settlement::Published { .. }, true) => on_top += 1,
+                        (Settlement::Published { .. }, false) => {
                             assert!(is_in(&replaced), "{case}");
                             late += 1;
                         }
                     }
                 }
-                if matches!(outcome, Outcome::Undone { .. }) {
+                if matches!(outcome, Settlement::Undone { .. }) {
                     assert!(!world.tree.join(".bonded-publish").exists(), "{case}");
                 }
                 if !faults.was_reached() {
@@ -184,7 +187,7 @@ fn a_file_that_is_put_back_is_the_very_file_that_its_writer_has_open() {
     let mut opened = opened.expect("it is there");
     write(&world.tree, "new", "in the way");
     let settled = prepared.apply().expect("it can be undone");
-    assert!(matches!(settled.outcome(), Outcome::Undone { .. }));
+    assert!(matches!(settled.settlement(), Settlement::Undone { .. }));
     settled.finish().expect("the journal can be removed");
     opened.write_all(b" and more").expect("it is open");
     let now = fs::read_to_string(world.tree.join("changed")).expect("it is there");
@@ -200,7 +203,7 @@ fn a_file_that_somebody_has_open_for_writing_is_not_replaced() {
             let place = world.tree.join(path);
             let faults = SaveAt::new(operation, Save::OpenBefore, place.clone());
             let (outcome, _) = publish(&world, &faults, &Processes);
-            assert!(matches!(outcome, Outcome::Undone { .. }), "{path}");
+            assert!(matches!(outcome, Settlement::Undone { .. }), "{path}");
             if !faults.is_saved() {
                 assert_eq!(world.freeze(), before, "{path}");
                 faults.save().expect("it is open");

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bonded_kernel::Hash;
-use bonded_work::publish::{Contents, Faults, NoFaults, Operation, Outcome, Publish, PublishError};
+use bonded_work::publish::{DiskOperation, Faults, NoFaults, Publish, PublishError, Settlement};
+use bonded_work::tree::Contents;
 use bonded_work_rules::{Change, Child, Directory, Node, Tree};
 use serde_json::{Value, json};
 
@@ -64,7 +65,7 @@ impl CrashAt {
 }
 
 impl Faults for CrashAt {
-    fn before(&self, _operation: Operation) -> io::Result<()> {
+    fn before(&self, _operation: DiskOperation) -> io::Result<()> {
         let less = |left: u32| left.checked_sub(1);
         match self
             .left
@@ -91,10 +92,12 @@ impl FullAt {
 }
 
 impl Faults for FullAt {
-    fn before(&self, operation: Operation) -> io::Result<()> {
+    fn before(&self, operation: DiskOperation) -> io::Result<()> {
         let frees = matches!(
             operation,
-            Operation::RemoveFile | Operation::RemoveDirectory | Operation::RemoveJournal
+            DiskOperation::RemoveFile
+                | DiskOperation::RemoveDirectory
+                | DiskOperation::RemoveJournal
         );
         match self.0.fetch_sub(1, Ordering::SeqCst) {
             0 if !frees => Err(io::ErrorKind::StorageFull.into()),
@@ -168,27 +171,27 @@ impl World {
         &self,
         changes: &[Change],
         faults: &dyn Faults,
-    ) -> Result<Outcome, PublishError> {
+    ) -> Result<Settlement, PublishError> {
         let publish = self.publish(faults);
         let settled = publish.prepare(changes, sealed(), None)?.apply()?;
-        let outcome = settled.outcome().clone();
+        let outcome = settled.settlement().clone();
         settled.finish()?;
         Ok(outcome)
     }
 
     /// Recovers as a caller does it; what was sealed must have come through.
-    pub(crate) fn recover(&self, faults: &dyn Faults) -> Result<Option<Outcome>, PublishError> {
+    pub(crate) fn recover(&self, faults: &dyn Faults) -> Result<Option<Settlement>, PublishError> {
         let publish = self.publish(faults);
         let Some(settled) = publish.recover()? else {
             return Ok(None);
         };
         assert_eq!(settled.sealed(), &sealed());
-        let outcome = settled.outcome().clone();
+        let outcome = settled.settlement().clone();
         settled.finish()?;
         Ok(Some(outcome))
     }
 
-    pub(crate) fn recovered(&self) -> Option<Outcome> {
+    pub(crate) fn recovered(&self) -> Option<Settlement> {
         let recovered = self.recover(&NoFaults).expect("recovery works");
         let again = self.recover(&NoFaults).expect("recovery works again");
         assert_eq!(again, None, "recovery left something to do");
@@ -217,8 +220,8 @@ pub(crate) fn sealed() -> Value {
     json!({"receipt": "of the test"})
 }
 
-pub(crate) fn published() -> Outcome {
-    Outcome::Published { commit: None }
+pub(crate) fn published() -> Settlement {
+    Settlement::Published { commit: None }
 }
 
 /// Git as somebody with a name, without his settings.

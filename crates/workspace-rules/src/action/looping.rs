@@ -1,18 +1,29 @@
 //! The action `kjxlkj_agent`: which prompt, which model, how fast, with which memory and in which scope.
+//!
+//! Every field has a default, which comes from the host. What names a place of the server (the prompt, the provider,
+//! the memory) is either that default or something that the host permits: a rule is written by an admin of a workspace,
+//! who need not be the operator of the machine.
 
 use bonded_kernel::{Mistake, Mode, Scope, WorkspaceId, short};
 use serde::Serialize;
 
-use super::super::fault::{Fault, FaultKind, Fields};
-use super::super::prompt_file::MODES;
-use super::super::rule::Surroundings;
-use super::super::scope;
-use super::{PATH_BYTES_MAX, REQUEST_BYTES_MAX};
+use super::path::PATH_BYTES_MAX;
+use super::rule_action::{REQUEST_BYTES_MAX, Resource, RuleAction};
+use crate::fault::{Fault, FaultKind, RuleFields};
+use crate::loop_settings::{LoopDefaults, MemoryChoice, Pace, ProviderChoice};
+use crate::prompt_file::MODES;
+use crate::scope;
+use crate::surroundings::Surroundings;
 
+/// The longest delay between two loops, in milliseconds.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// The longest that one request to the model may be allowed to take, in milliseconds.
 const TIMEOUT_MS_MAX: u64 = 60 * 60 * 1000;
+/// The most tokens that an action may allow for one reply.
 const TOKENS_MAX: u64 = 1_000_000;
+/// The most loops that an action may allow for one run.
 const ITERATIONS_MAX: u64 = 10_000;
+/// The largest threshold, in bytes, at which an agent is told to put parts of its memory away.
 const PAGING_BYTES_MAX: u64 = 1 << 20;
 const URL_BYTES_MAX: usize = 2048;
 const MODEL_BYTES_MAX: usize = 256;
@@ -30,13 +41,18 @@ const OWN_FILES: [&str; 6] = [
 /// A run of the agent, one loop after the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoopAction {
+    /// The host's own prompt, or one that the host lets rules use; read again when the rule fires.
     pub prompt_path: String,
+    /// Which model answers; the host's own where the action names none.
     pub provider: ProviderChoice,
     /// `None` leaves it to the prompt file.
     pub mode: Option<Mode>,
-    pub memory: MemoryPlace,
+    /// Named, never a path: two rules of a workspace that name the same memory share it, and take turns.
+    pub memory: MemoryChoice,
+    /// Written as `loop` in JSON.
     #[serde(rename = "loop")]
     pub pace: Pace,
+    /// Its workspace is always that of the rule, whatever was written.
     pub scope: Scope,
     /// Whether anything but well-formed instructions fails a reply as a whole.
     pub strict_mode: bool,
@@ -47,83 +63,17 @@ pub struct LoopAction {
     pub request: Option<String>,
 }
 
-/// Which model is asked, and how.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ProviderChoice {
-    pub provider_kind: String,
-    /// `None` is the place where a provider of this kind is usually found.
-    pub base_url: Option<String>,
-    pub model: String,
-    pub timeout_ms: u64,
-    pub max_tokens: u32,
-    pub temperature: f64,
-}
-
-/// Where the memory lies, and whether replies are kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct MemoryPlace {
-    pub kv_store_path: String,
-    pub retain_full_conversation_logs: bool,
-}
-
-/// How long the agent waits between loops, and how many there are at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Pace {
-    pub loop_delay_ms: u64,
-    pub idle_delay_ms: u64,
-    pub max_iterations: u32,
-}
-
-/// What holds where an action says nothing. A host may have its own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LoopDefaults {
-    pub prompt_path: String,
-    pub provider: ProviderChoice,
-    pub mode: Option<Mode>,
-    pub memory: MemoryPlace,
-    pub pace: Pace,
-    pub strict_mode: bool,
-    pub paging_bytes: u64,
-}
-
-impl Default for LoopDefaults {
-    fn default() -> Self {
-        Self {
-            prompt_path: "./data/agent-prompt.json".into(),
-            provider: ProviderChoice {
-                provider_kind: "lmstudio".into(),
-                base_url: Some("http://127.0.0.1:1234/v1".into()),
-                model: "nvidia/nemotron-3-nano".into(),
-                timeout_ms: 300_000,
-                max_tokens: 4096,
-                temperature: 0.1,
-            },
-            mode: None,
-            memory: MemoryPlace {
-                kv_store_path: "./data/agent-kv-store.json".into(),
-                retain_full_conversation_logs: false,
-            },
-            pace: Pace {
-                loop_delay_ms: 1500,
-                idle_delay_ms: 5000,
-                max_iterations: 100,
-            },
-            strict_mode: false,
-            paging_bytes: 8192,
-        }
-    }
-}
-
 impl LoopAction {
-    /// The action that says nothing.
-    pub fn usual(workspace: WorkspaceId, defaults: &LoopDefaults) -> Self {
+    /// The action that leaves everything open.
+    /// A rule that says nothing but its kind means exactly this.
+    pub fn from_defaults(workspace: WorkspaceId, defaults: &LoopDefaults) -> Self {
         Self {
             prompt_path: defaults.prompt_path.clone(),
             provider: defaults.provider.clone(),
             mode: defaults.mode,
             memory: defaults.memory.clone(),
             pace: defaults.pace,
-            scope: Scope::usual(workspace),
+            scope: Scope::default_of(workspace),
             strict_mode: defaults.strict_mode,
             paging_bytes: defaults.paging_bytes,
             request: None,
@@ -133,6 +83,20 @@ impl LoopAction {
     /// The mode of a run: what the action says, else the host, else the prompt file.
     pub fn mode_with(&self, prompt: Option<Mode>) -> Mode {
         self.mode.or(prompt).unwrap_or(Mode::Yolo)
+    }
+}
+
+impl RuleAction for LoopAction {
+    fn request(&self) -> Option<&str> {
+        self.request.as_deref()
+    }
+
+    fn exclusive(&self) -> Option<Resource<'_>> {
+        Some(Resource::Memory(&self.memory.kv_store_path))
+    }
+
+    fn prompt_path(&self) -> Option<&str> {
+        Some(&self.prompt_path)
     }
 }
 
@@ -165,60 +129,66 @@ const MEMORY_FIELDS: [&str; 4] = [
 ];
 const LOOP_FIELDS: [&str; 3] = ["loop_delay_ms", "idle_delay_ms", "max_iterations"];
 
+/// Reads all fields, even after a fault, and fills what is missing or wrong with the default. The result is only used
+/// if no fault was found, so a default never hides a mistake.
 pub(super) fn read(
-    fields: &mut Fields<'_, '_>,
+    fields: &mut RuleFields<'_, '_>,
     workspace: &WorkspaceId,
     host: &dyn Surroundings,
-) -> LoopAction {
-    let usual = LoopAction::usual(*workspace, host.loop_defaults());
+) -> Option<Box<LoopAction>> {
+    let default = LoopAction::from_defaults(*workspace, host.loop_defaults());
     fields.refuse_unknown(&FIELDS);
-    let prompt = prompt_path(fields, "prompt_path", &usual.prompt_path, host);
+    let prompt = prompt_path(fields, "prompt_path", &default.prompt_path, host);
     // An older form of the action has another name for it.
-    let older = prompt_path(fields, "prompt_json_path", &usual.prompt_path, host);
+    let older = prompt_path(fields, "prompt_json_path", &default.prompt_path, host);
     let request = fields.text("request", REQUEST_BYTES_MAX);
-    LoopAction {
-        prompt_path: prompt.or(older).unwrap_or(usual.prompt_path),
-        provider: read_provider(fields, usual.provider, host),
-        mode: fields.word("mode", &MODES).or(usual.mode),
-        memory: read_memory(fields, usual.memory),
-        pace: read_pace(fields, usual.pace),
+    Some(Box::new(LoopAction {
+        prompt_path: prompt.or(older).unwrap_or(default.prompt_path),
+        provider: read_provider(fields, default.provider, host),
+        mode: fields.word("mode", &MODES).or(default.mode),
+        memory: read_memory(fields, default.memory),
+        pace: read_pace(fields, default.pace),
         scope: scope::read(fields.object("scope"), workspace),
-        strict_mode: fields.flag("strict_mode").unwrap_or(usual.strict_mode),
+        strict_mode: fields.flag("strict_mode").unwrap_or(default.strict_mode),
         paging_bytes: fields
             .whole("paging_bytes", 256..=PAGING_BYTES_MAX)
-            .unwrap_or(usual.paging_bytes),
+            .unwrap_or(default.paging_bytes),
         request: request.map(str::to_owned),
-    }
+    }))
 }
 
 /// The host's own prompt, or another one that it lets rules use.
+/// The default is taken without asking: the operator chose it. Anything else the host judges, because a rule must not
+/// read any file of the machine.
 fn prompt_path(
-    fields: &mut Fields<'_, '_>,
+    fields: &mut RuleFields<'_, '_>,
     field: &str,
-    usual: &str,
+    default: &str,
     host: &dyn Surroundings,
 ) -> Option<String> {
     let written = fields.text(field, PATH_BYTES_MAX)?;
-    if written != usual
+    if written != default
         && let Err(why) = host.check_prompt(written)
     {
-        fields.fault(field, FaultKind::Told { why });
+        fields.fault(field, FaultKind::Reason { why });
     }
     Some(written.to_owned())
 }
 
 /// Written as an object, or as the name of its kind alone.
+/// The host judges the kind and the address together, and only once both were read without a fault: what differs from
+/// the host's own provider could send notes, or a key, to a place of the rule's author.
 fn read_provider(
-    fields: &mut Fields<'_, '_>,
-    usual: ProviderChoice,
+    fields: &mut RuleFields<'_, '_>,
+    default: ProviderChoice,
     host: &dyn Surroundings,
 ) -> ProviderChoice {
     let before = fields.faults().len();
-    let (own_kind, own_url) = (usual.provider_kind.clone(), usual.base_url.clone());
+    let (own_kind, own_url) = (default.provider_kind.clone(), default.base_url.clone());
     let (choice, at) = match fields.given("provider") {
         Some(given) if given.is_string() => {
             let kind = read_kind(fields, "provider", host);
-            (of_kind(kind, usual), fields.at("provider"))
+            (of_kind(kind, default), fields.at("provider"))
         }
         _ => match fields.object("provider") {
             Some(mut fields) => {
@@ -226,9 +196,9 @@ fn read_provider(
                     Some(_) => fields.at("base_url"),
                     None => fields.at("provider_kind"),
                 };
-                (read_provider_fields(&mut fields, usual, host), at)
+                (read_provider_fields(&mut fields, default, host), at)
             }
-            None => return usual,
+            None => return default,
         },
     };
     let is_own = choice.provider_kind == own_kind && choice.base_url == own_url;
@@ -237,48 +207,54 @@ fn read_provider(
         && !is_own
         && let Err(why) = host.check_provider(&choice.provider_kind, choice.base_url.as_deref())
     {
-        let kind = FaultKind::Told { why };
+        let kind = FaultKind::Reason { why };
         fields.faults().push(Fault::new(at, kind));
     }
     choice
 }
 
+/// The kind is read first, because it decides which address is the default one.
 fn read_provider_fields(
-    fields: &mut Fields<'_, '_>,
-    usual: ProviderChoice,
+    fields: &mut RuleFields<'_, '_>,
+    default: ProviderChoice,
     host: &dyn Surroundings,
 ) -> ProviderChoice {
     fields.refuse_unknown(&PROVIDER_FIELDS);
     let kind = read_kind(fields, "provider_kind", host);
-    let usual = of_kind(kind, usual);
+    let default = of_kind(kind, default);
     let model = fields.text("model", MODEL_BYTES_MAX).map(str::to_owned);
     let tokens = fields.whole("max_tokens", 1..=TOKENS_MAX);
     let timeout_ms = fields.whole("timeout_ms", 1..=TIMEOUT_MS_MAX);
     ProviderChoice {
-        base_url: read_url(fields, &usual.provider_kind, host).or(usual.base_url),
-        provider_kind: usual.provider_kind,
-        model: model.unwrap_or(usual.model),
-        timeout_ms: timeout_ms.unwrap_or(usual.timeout_ms),
-        max_tokens: tokens.map_or(usual.max_tokens, |it| it as u32),
+        base_url: read_url(fields, &default.provider_kind, host).or(default.base_url),
+        provider_kind: default.provider_kind,
+        model: model.unwrap_or(default.model),
+        timeout_ms: timeout_ms.unwrap_or(default.timeout_ms),
+        max_tokens: tokens.map_or(default.max_tokens, |it| it as u32),
         temperature: fields
             .number("temperature", 0, 2)
-            .unwrap_or(usual.temperature),
+            .unwrap_or(default.temperature),
     }
 }
 
-/// The usual place is that of the usual kind: no other kind is looked for there.
-fn of_kind(kind: Option<String>, usual: ProviderChoice) -> ProviderChoice {
+/// The default address is that of the default kind: no other kind is looked for there.
+fn of_kind(kind: Option<String>, default: ProviderChoice) -> ProviderChoice {
     match kind {
-        Some(kind) if kind != usual.provider_kind => ProviderChoice {
+        Some(kind) if kind != default.provider_kind => ProviderChoice {
             provider_kind: kind,
             base_url: None,
-            ..usual
+            ..default
         },
-        _ => usual,
+        _ => default,
     }
 }
 
-fn read_kind(fields: &mut Fields<'_, '_>, field: &str, host: &dyn Surroundings) -> Option<String> {
+/// An unknown kind is a fault and is returned nevertheless, so that the other fields are still looked at.
+fn read_kind(
+    fields: &mut RuleFields<'_, '_>,
+    field: &str,
+    host: &dyn Surroundings,
+) -> Option<String> {
     let written = fields.text(field, 64)?;
     let known = host.provider_kinds();
     if !known.contains(&written) {
@@ -287,7 +263,13 @@ fn read_kind(fields: &mut Fields<'_, '_>, field: &str, host: &dyn Surroundings) 
     Some(written.to_owned())
 }
 
-fn read_url(fields: &mut Fields<'_, '_>, kind: &str, host: &dyn Surroundings) -> Option<String> {
+/// An address with a user name in it is refused: it would be kept and shown with the rule. A provider that replays
+/// a file has a path in place of an address, which the host judges. A slash at the end is dropped.
+fn read_url(
+    fields: &mut RuleFields<'_, '_>,
+    kind: &str,
+    host: &dyn Surroundings,
+) -> Option<String> {
     let written = fields.text("base_url", URL_BYTES_MAX)?;
     let rest = written
         .strip_prefix("http://")
@@ -301,27 +283,29 @@ fn read_url(fields: &mut Fields<'_, '_>, kind: &str, host: &dyn Surroundings) ->
     Some(written.trim_end_matches('/').to_owned())
 }
 
-fn read_memory(fields: &mut Fields<'_, '_>, usual: MemoryPlace) -> MemoryPlace {
+/// `type` and `carry_over` are read for the sake of rules that were written elsewhere: they can only say what holds
+/// anyway.
+fn read_memory(fields: &mut RuleFields<'_, '_>, default: MemoryChoice) -> MemoryChoice {
     let Some(mut fields) = fields.object("memory") else {
-        return usual;
+        return default;
     };
     fields.refuse_unknown(&MEMORY_FIELDS);
     fields.word("type", &[("kv_store", ())]);
     if fields.flag("carry_over") == Some(false) {
         let why = "must be true: the memory of an agent outlives its loops; name another kv_store_path for a fresh one";
-        fields.fault("carry_over", FaultKind::Told { why: why.into() });
+        fields.fault("carry_over", FaultKind::Reason { why: why.into() });
     }
     let retained = fields.flag("retain_full_conversation_logs");
-    MemoryPlace {
-        kv_store_path: memory(&mut fields, &usual.kv_store_path).unwrap_or(usual.kv_store_path),
-        retain_full_conversation_logs: retained.unwrap_or(usual.retain_full_conversation_logs),
+    MemoryChoice {
+        kv_store_path: memory(&mut fields, &default.kv_store_path).unwrap_or(default.kv_store_path),
+        retain_full_conversation_logs: retained.unwrap_or(default.retain_full_conversation_logs),
     }
 }
 
 /// The host's own memory, or another one by its name.
-fn memory(fields: &mut Fields<'_, '_>, usual: &str) -> Option<String> {
+fn memory(fields: &mut RuleFields<'_, '_>, default: &str) -> Option<String> {
     let written = fields.text("kv_store_path", PATH_BYTES_MAX)?;
-    if written != usual && memory_name(written).is_none() {
+    if written != default && memory_name(written).is_none() {
         let found = short(written);
         fields.fault("kv_store_path", FaultKind::NotAMemory { found });
     }
@@ -342,16 +326,17 @@ pub fn memory_name(written: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-fn read_pace(fields: &mut Fields<'_, '_>, usual: Pace) -> Pace {
+/// Delays are in milliseconds, up to a day.
+fn read_pace(fields: &mut RuleFields<'_, '_>, default: Pace) -> Pace {
     let Some(mut fields) = fields.object("loop") else {
-        return usual;
+        return default;
     };
     fields.refuse_unknown(&LOOP_FIELDS);
     let iterations = fields.whole("max_iterations", 1..=ITERATIONS_MAX);
-    let mut delay = |field, usual| fields.whole(field, 0..=DAY_MS).unwrap_or(usual);
+    let mut delay = |field, default| fields.whole(field, 0..=DAY_MS).unwrap_or(default);
     Pace {
-        loop_delay_ms: delay("loop_delay_ms", usual.loop_delay_ms),
-        idle_delay_ms: delay("idle_delay_ms", usual.idle_delay_ms),
-        max_iterations: iterations.map_or(usual.max_iterations, |it| it as u32),
+        loop_delay_ms: delay("loop_delay_ms", default.loop_delay_ms),
+        idle_delay_ms: delay("idle_delay_ms", default.idle_delay_ms),
+        max_iterations: iterations.map_or(default.max_iterations, |it| it as u32),
     }
 }

@@ -1,13 +1,20 @@
 //! Comparisons of a field with a value.
+//!
+//! A comparison never fails: what cannot be compared does not hold. Most of what makes no sense was refused when the
+//! rule was saved; metadata can hold anything, so its sort is only known when the event comes.
 
 use std::cmp::Ordering;
 
 use regex::Regex;
 use serde_json::Value;
 
-use super::field::{Field, Found, Sort};
-use super::{Facts, MATCHED_BYTES_MAX};
+use super::facts::Facts;
+use super::field::{Field, FieldValue, Sort};
 
+/// How much of a text a pattern is looked for in.
+pub const MATCHED_BYTES_MAX: usize = 64 << 10;
+
+/// How a field is compared. The words are in `OPS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Eq,
@@ -40,6 +47,7 @@ pub(super) const OPS: [(&str, Op); 12] = [
 ];
 
 impl Op {
+    /// The word that people write for it.
     pub(super) fn name(self) -> &'static str {
         let found = OPS.iter().find(|(_, op)| *op == self);
         found.map_or("eq", |(name, _)| name)
@@ -67,6 +75,7 @@ pub(super) struct Comparison {
     pub(super) operand: Operand,
 }
 
+/// What is compared with, in the form that the operation needs: patterns are compiled once, when the condition is read.
 #[derive(Clone, Debug)]
 pub(super) enum Operand {
     Value(Value),
@@ -93,7 +102,8 @@ impl Comparison {
         }
     }
 
-    fn compares(&self, found: &Found<'_>, value: &Value) -> bool {
+    /// An order between values that have none does not hold in either direction.
+    fn compares(&self, found: &FieldValue<'_>, value: &Value) -> bool {
         let text = value.as_str();
         let order = || found.order(value);
         match self.op {
@@ -111,7 +121,8 @@ impl Comparison {
     }
 }
 
-impl Found<'_> {
+impl FieldValue<'_> {
+    /// Only of a single text, not of a list of them.
     fn is_text(&self, holds: impl Fn(&str) -> bool) -> bool {
         match self {
             Self::Text(text) => holds(text),
@@ -131,6 +142,7 @@ impl Found<'_> {
         }
     }
 
+    /// A list equals a list with the same members in the same order.
     fn equals(&self, value: &Value) -> bool {
         match self {
             Self::Texts(texts) => value.as_array().is_some_and(|members| {
@@ -148,6 +160,7 @@ impl Found<'_> {
         self.equals(value) || self.has_member(value)
     }
 
+    /// Whether it is a list with this value in it.
     fn has_member(&self, value: &Value) -> bool {
         match self {
             Self::Texts(texts) => texts.iter().any(|text| value == text),
@@ -158,6 +171,7 @@ impl Found<'_> {
         }
     }
 
+    /// A list contains its members, and a text the texts within it.
     fn contains(&self, value: &Value) -> bool {
         let text = value.as_str();
         self.has_member(value) || text.is_some_and(|it| self.is_text(|text| text.contains(it)))
@@ -177,6 +191,7 @@ impl Found<'_> {
     }
 }
 
+/// Whole numbers are compared as such, so that large ones do not lose their last digits.
 fn numbers(one: &Value, other: &Value) -> Option<Ordering> {
     match (one.as_i64(), other.as_i64()) {
         (Some(one), Some(other)) => Some(one.cmp(&other)),
@@ -196,6 +211,7 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// As much of a text as a pattern is looked for in.
+/// Cut at a boundary of characters. A match beyond it is not found, which is the price of a bounded time.
 fn begin(text: &str) -> &str {
     let mut end = text.len().min(MATCHED_BYTES_MAX);
     while !text.is_char_boundary(end) {

@@ -1,11 +1,14 @@
 //! The fields that a condition can ask about.
+//!
+//! Names are checked when a rule is saved, so that a misspelt one is a fault and not a condition that never holds. Only
+//! keys of metadata are free.
 
 use std::borrow::Cow;
 
 use bonded_kernel::Millis;
 use serde_json::Value;
 
-use super::Facts;
+use super::facts::Facts;
 use crate::note::title_from_clock;
 
 /// A field by its name.
@@ -16,6 +19,7 @@ pub(super) enum Field {
     Metadata(String),
 }
 
+/// The fields whose names are fixed. The names are in `PLAIN`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plain {
     Workspace,
@@ -57,8 +61,8 @@ pub(super) enum Sort {
     Anything,
 }
 
-/// The value of a field, as it was found.
-pub(super) enum Found<'a> {
+/// The value that a field has in some facts.
+pub(super) enum FieldValue<'a> {
     Text(Cow<'a, str>),
     Texts(&'a [String]),
     Number(u64),
@@ -66,6 +70,7 @@ pub(super) enum Found<'a> {
 }
 
 impl Field {
+    /// None for a name that is no field, and for metadata without a key.
     pub(super) fn named(name: &str) -> Option<Self> {
         if let Some(key) = name.strip_prefix(METADATA) {
             return (!key.is_empty()).then(|| Self::Metadata(key.to_owned()));
@@ -74,24 +79,34 @@ impl Field {
         plain.map(|(_, field)| Self::Plain(*field))
     }
 
+    /// Known without any facts, so that a comparison is judged when its rule is saved.
     pub(super) fn sort(&self) -> Sort {
         match self {
             Self::Plain(Plain::Workspace | Plain::NoteId) => Sort::Id,
             Self::Plain(Plain::Keywords) => Sort::Texts,
             Self::Plain(Plain::Version) => Sort::Number,
-            Self::Plain(_) => Sort::Text,
+            Self::Plain(
+                Plain::EventType
+                | Plain::ActorType
+                | Plain::At
+                | Plain::Title
+                | Plain::Markdown
+                | Plain::Kind
+                | Plain::AccessScope,
+            ) => Sort::Text,
             Self::Metadata(_) => Sort::Anything,
         }
     }
 
-    pub(super) fn of<'a>(&self, facts: &Facts<'a>) -> Option<Found<'a>> {
+    /// None where the facts have no such field, such as that of a note for a schedule.
+    pub(super) fn of<'a>(&self, facts: &Facts<'a>) -> Option<FieldValue<'a>> {
         let note = facts.note;
         let field = match self {
-            Self::Metadata(key) => return Some(Found::Json(note?.metadata.get(key)?)),
+            Self::Metadata(key) => return Some(FieldValue::Json(note?.metadata.get(key)?)),
             Self::Plain(field) => field,
         };
-        let borrowed = |text: &'a str| Found::Text(text.into());
-        let owned = |text: String| Found::Text(text.into());
+        let borrowed = |text: &'a str| FieldValue::Text(text.into());
+        let owned = |text: String| FieldValue::Text(text.into());
         Some(match field {
             Plain::Workspace => owned(facts.workspace_id.to_string()),
             Plain::EventType => borrowed(facts.event_type?),
@@ -101,8 +116,8 @@ impl Field {
             Plain::Title => borrowed(&note?.title),
             Plain::Markdown => borrowed(&note?.markdown),
             Plain::Kind => borrowed(&note?.note_kind),
-            Plain::Keywords => Found::Texts(&note?.keywords),
-            Plain::Version => Found::Number(note?.version),
+            Plain::Keywords => FieldValue::Texts(&note?.keywords),
+            Plain::Version => FieldValue::Number(note?.version),
             Plain::AccessScope => borrowed(note?.access_scope.as_str()),
         })
     }

@@ -1,13 +1,23 @@
 //! Reads a condition from JSON and collects all that is wrong with it.
+//!
+//! Everything is bounded, because a condition is kept for good and asked about every event: depth, number of parts,
+//! length of values and what a pattern may weigh. Faults of several parts come back together.
 
 use bonded_kernel::{Mistake, WorkspaceId, escaped, short};
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
 
+use super::clause::Clause;
 use super::compare::{Comparison, OPS, Op, Operand};
 use super::field::{Field, PLAIN, Sort};
-use super::{CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, CONDITION_VALUE_BYTES_MAX, Condition, Node};
 use crate::fault::{Fault, FaultKind};
+
+/// How deep conditions nest.
+pub const CONDITION_DEPTH_MAX: usize = 16;
+/// Of how many parts a condition consists.
+pub const CONDITION_PARTS_MAX: usize = 256;
+/// How long a value may be that something is compared with.
+pub const CONDITION_VALUE_BYTES_MAX: usize = 4096;
 
 const JOINTS: [&str; 3] = ["all", "any", "not"];
 const COMPARISON: [&str; 3] = ["field", "op", "value"];
@@ -15,12 +25,13 @@ const PATTERN_BYTES_MAX: usize = 1000;
 /// What a pattern may weigh when it is compiled, which also bounds the time that a match takes.
 const PATTERN_COMPILED_BYTES_MAX: usize = 512 << 10;
 
-/// Reads the condition at a pointer. Whatever was found wrong is in `faults`.
-pub(crate) fn read(written: &Value, at: &str, faults: &mut Vec<Fault>) -> Option<Condition> {
+/// Reads the tree at a pointer. Whatever was found wrong is in `faults`.
+pub(super) fn clause(written: &Value, at: &str, faults: &mut Vec<Fault>) -> Option<Clause> {
     let mut reading = Reading { faults, parts: 0 };
-    reading.node(written, at, 1).map(Condition)
+    reading.clause(written, at, 1)
 }
 
+/// What one reading has found and counted.
 struct Reading<'f> {
     faults: &'f mut Vec<Fault>,
     parts: usize,
@@ -43,7 +54,9 @@ impl Reading<'_> {
         }
     }
 
-    fn node(&mut self, written: &Value, at: &str, depth: usize) -> Option<Node> {
+    /// An object with `all`, `any` or `not` is a joint, one with `field`, `op` or `value` a comparison, and any other a
+    /// list of equalities.
+    fn clause(&mut self, written: &Value, at: &str, depth: usize) -> Option<Clause> {
         self.count(at)?;
         if depth > CONDITION_DEPTH_MAX {
             let most = CONDITION_DEPTH_MAX;
@@ -60,45 +73,44 @@ impl Reading<'_> {
         if COMPARISON.iter().any(|it| fields.contains_key(*it)) {
             self.refuse_others(fields, at, &COMPARISON);
             let comparison = self.comparison(fields, at)?;
-            return Some(Node::Compare(Box::new(comparison)));
+            return Some(Clause::Compare(Box::new(comparison)));
         }
         self.equalities(fields, at)
     }
 
     fn refuse_others(&mut self, fields: &Map<String, Value>, at: &str, known: &[&'static str]) {
         for field in fields.keys().filter(|it| !known.contains(&it.as_str())) {
-            let kind = Mistake::UnknownField {
-                field: short(field),
-                nearest: bonded_kernel::nearest(field, known.iter().copied()).map(str::to_owned),
-            };
+            let kind = Mistake::unknown_field(field, known.iter().copied());
             let at = format!("{at}/{}", escaped(field));
             self.faults.push(Fault::new(at, kind));
         }
     }
 
-    fn joint(&mut self, joint: &str, written: &Value, at: &str, depth: usize) -> Option<Node> {
+    /// The parts of a list that has become too long are not looked at, so that a huge condition costs no more than the
+    /// bound.
+    fn joint(&mut self, joint: &str, written: &Value, at: &str, depth: usize) -> Option<Clause> {
         if joint == "not" {
-            let part = self.node(written, at, depth + 1)?;
-            return Some(Node::Not(Box::new(part)));
+            let part = self.clause(written, at, depth + 1)?;
+            return Some(Clause::Not(Box::new(part)));
         }
         let Value::Array(parts) = written else {
-            return self.fault(at, Mistake::wrong_type("an array of conditions", written));
+            return self.fault(at, Mistake::wrong_type("a list of conditions", written));
         };
         let mut read = vec![];
         for (index, part) in parts.iter().enumerate() {
             if self.parts > CONDITION_PARTS_MAX {
                 break;
             }
-            read.extend(self.node(part, &format!("{at}/{index}"), depth + 1));
+            read.extend(self.clause(part, &format!("{at}/{index}"), depth + 1));
         }
         Some(match joint {
-            "all" => Node::All(read),
-            _ => Node::Any(read),
+            "all" => Clause::All(read),
+            _ => Clause::Any(read),
         })
     }
 
     /// `{"note.kind": "note"}`: all of these are equal. Nothing at all is always so.
-    fn equalities(&mut self, fields: &Map<String, Value>, at: &str) -> Option<Node> {
+    fn equalities(&mut self, fields: &Map<String, Value>, at: &str) -> Option<Clause> {
         let mut parts = vec![];
         for (name, value) in fields {
             let at = format!("{at}/{}", escaped(name));
@@ -107,11 +119,12 @@ impl Reading<'_> {
             }
             let comparison = self.field(name, &at);
             let comparison = comparison.and_then(|it| self.compared(it, Op::Eq, value, &at));
-            parts.extend(comparison.map(|it| Node::Compare(Box::new(it))));
+            parts.extend(comparison.map(|it| Clause::Compare(Box::new(it))));
         }
-        Some(Node::All(parts))
+        Some(Clause::All(parts))
     }
 
+    /// Field, operation and value are each looked at, whatever is wrong with the others.
     fn comparison(&mut self, fields: &Map<String, Value>, at: &str) -> Option<Comparison> {
         let name = self.word(fields, at, "field");
         let op = self.word(fields, at, "op");
@@ -126,6 +139,7 @@ impl Reading<'_> {
         self.compared(field?, op?, value, &format!("{at}/value"))
     }
 
+    /// A text that must be there.
     fn word<'a>(
         &mut self,
         fields: &'a Map<String, Value>,
@@ -142,6 +156,7 @@ impl Reading<'_> {
         }
     }
 
+    /// A name longer than 128 bytes is no field either, which bounds the keys of metadata.
     fn field(&mut self, name: &str, at: &str) -> Option<Field> {
         let field = Field::named(name).filter(|_| name.len() <= 128);
         if field.is_none() {
@@ -166,6 +181,7 @@ impl Reading<'_> {
         found.map(|(_, op)| *op)
     }
 
+    /// The operation must suit the sort of the field, and the value both.
     fn compared(&mut self, field: Field, op: Op, value: &Value, at: &str) -> Option<Comparison> {
         let sort = field.sort();
         if !op.suits(sort) {
@@ -200,6 +216,7 @@ fn sort_name(sort: Sort) -> &'static str {
     }
 }
 
+/// The value in the form that the operation needs, or what is wrong with it.
 fn operand(sort: Sort, op: Op, value: &Value) -> Result<Operand, FaultKind> {
     match (op, value) {
         (Op::Exists, Value::Bool(wanted)) => Ok(Operand::Exists(*wanted)),
@@ -211,13 +228,16 @@ fn operand(sort: Sort, op: Op, value: &Value) -> Result<Operand, FaultKind> {
             let values = members.iter().map(|it| plain(member, it));
             values.collect::<Result<_, _>>().map(Operand::Values)
         }
-        (Op::In, other) => Err(Mistake::wrong_type("an array of values", other).into()),
+        (Op::In, other) => Err(Mistake::wrong_type("a list of values", other).into()),
         (Op::Contains, value) => plain(member_sort(sort), value).map(Operand::Value),
         (Op::StartsWith | Op::EndsWith, value) => plain(Sort::Text, value).map(Operand::Value),
-        (_, value) => plain(sort, value).map(Operand::Value),
+        (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, value) => {
+            plain(sort, value).map(Operand::Value)
+        }
     }
 }
 
+/// What one member of such a field is.
 fn member_sort(sort: Sort) -> Sort {
     match sort {
         Sort::Texts => Sort::Text,
@@ -226,6 +246,7 @@ fn member_sort(sort: Sort) -> Sort {
 }
 
 /// A value as a field of this sort can have it.
+/// Ids are written anew in their one form, so that they compare as texts.
 fn plain(sort: Sort, value: &Value) -> Result<Value, FaultKind> {
     match (sort, value) {
         (Sort::Id, Value::String(text)) => match text.parse::<WorkspaceId>() {
@@ -239,10 +260,11 @@ fn plain(sort: Sort, value: &Value) -> Result<Value, FaultKind> {
         (Sort::Anything, value) => Ok(value.clone()),
         (Sort::Id | Sort::Text, other) => Err(Mistake::wrong_type("a text", other).into()),
         (Sort::Number, other) => Err(Mistake::wrong_type("a number", other).into()),
-        (Sort::Texts, other) => Err(Mistake::wrong_type("an array of texts", other).into()),
+        (Sort::Texts, other) => Err(Mistake::wrong_type("a list of texts", other).into()),
     }
 }
 
+/// The engine for patterns has no backtracking: with its size bounded, so is the time of a match.
 fn pattern(written: &str) -> Result<Operand, FaultKind> {
     if written.len() > PATTERN_BYTES_MAX {
         let most = PATTERN_BYTES_MAX;

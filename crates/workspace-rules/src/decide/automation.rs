@@ -1,15 +1,20 @@
 //! Rules and their runs.
+//!
+//! Rules are for admins, launching is for editors, and the steps of a run are for the system: a person can only cancel.
+//! Deciding the same firing twice queues one run.
 
 use bonded_kernel::{Millis, RuleId, RunId};
 
-use super::{permit, permit_in_archive};
+use super::permit::{permit, permit_in_archive};
+use crate::actor::Actor;
 use crate::automation::{AutomationRun, RunFinished, RunQueued, RunStatus};
-use crate::change::{Actor, Fire, RunEnd, RunMove, View};
+use crate::change::{Fire, RunEnd, RunMove, View};
 use crate::event::WorkspaceEvent;
 use crate::refused::Refused;
 use crate::role::Permission;
 use crate::rule::{Rule, RuleDraft};
 
+/// The permission is asked in the workspace of the rule as it is kept, not in that of the draft.
 pub(super) fn update_rule(
     view: &View,
     rule_id: RuleId,
@@ -25,6 +30,7 @@ pub(super) fn update_rule(
     updated_rule(known, draft, now)
 }
 
+/// Its runs are left alone here: the engine ends those that have not begun.
 pub(super) fn delete_rule(
     view: &View,
     rule_id: RuleId,
@@ -38,6 +44,7 @@ pub(super) fn delete_rule(
     Ok(vec![WorkspaceEvent::RuleDeleted { rule_id }])
 }
 
+/// The view has the run, if there is one with this id.
 pub(super) fn move_run(
     view: &View,
     run_id: &RunId,
@@ -50,6 +57,7 @@ pub(super) fn move_run(
     moved_run(view, view.run.as_ref().ok_or_else(missing)?, to, actor)
 }
 
+/// The draft was checked against the host before; here only the permission and the id are left to check.
 pub(super) fn create_rule(
     view: &View,
     rule_id: RuleId,
@@ -73,6 +81,7 @@ pub(super) fn create_rule(
     Ok(vec![WorkspaceEvent::RuleCreated { rule }])
 }
 
+/// Without an expected version the last write wins.
 fn check_version(rule: &Rule, expected: Option<u64>) -> Result<(), Refused> {
     match expected {
         Some(expected_version) if expected_version != rule.version => Err(Refused::RuleConflict {
@@ -84,6 +93,7 @@ fn check_version(rule: &Rule, expected: Option<u64>) -> Result<(), Refused> {
     }
 }
 
+/// A rule never moves to another workspace: its runs and their permissions belong to the one that it is in.
 fn updated_rule(
     known: &Rule,
     draft: &RuleDraft,
@@ -109,6 +119,8 @@ fn known_rule(view: &View, rule_id: RuleId) -> Result<&Rule, Refused> {
     view.rule.as_ref().ok_or(Refused::RuleNotFound { rule_id })
 }
 
+/// A run that was queued for the same event is found, not made again. An event of another workspace is refused, because
+/// the run could otherwise read and tell what happened there.
 pub(super) fn fire_rule(
     view: &View,
     fire: &Fire,
@@ -132,6 +144,8 @@ pub(super) fn fire_rule(
     })])
 }
 
+/// Allowed in an archive too, so that what runs there can end. A repeated step is no event; a queued run may fail or be
+/// cancelled without having begun, and nothing follows an end.
 fn moved_run(
     view: &View,
     run: &AutomationRun,

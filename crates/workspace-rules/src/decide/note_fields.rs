@@ -1,10 +1,14 @@
 //! What the fields of a note may hold.
+//!
+//! The same checks hold for new notes, changes, and proposals, whoever makes them. Length of titles and keywords is
+//! counted in characters, that of texts in bytes.
 
 use crate::note::{
     AccessScope, KEYWORD_CHARS_MAX, KEYWORDS_MAX, MARKDOWN_BYTES_MAX, TITLE_CHARS_MAX,
 };
 use crate::refused::Refused;
 
+/// A longer text would make each event, each answer and the index pay for it.
 pub(super) fn check_length(markdown: &str) -> Result<(), Refused> {
     if markdown.len() > MARKDOWN_BYTES_MAX {
         return Err(Refused::NoteTooLarge {
@@ -14,6 +18,7 @@ pub(super) fn check_length(markdown: &str) -> Result<(), Refused> {
     Ok(())
 }
 
+/// Expects the title without blanks around it. Control characters are refused, because titles stand in lists and links.
 pub(super) fn checked_title(title: &str) -> Result<String, Refused> {
     let is_line = !title.is_empty() && !title.contains(char::is_control);
     if is_line && title.chars().count() <= TITLE_CHARS_MAX {
@@ -25,6 +30,7 @@ pub(super) fn checked_title(title: &str) -> Result<String, Refused> {
     }
 }
 
+/// A slug, so that scopes of agents and conditions can name it exactly.
 pub(super) fn checked_kind(kind: &str) -> Result<String, Refused> {
     let is_slug = kind.len() <= 64
         && kind.starts_with(|c: char| c.is_ascii_lowercase())

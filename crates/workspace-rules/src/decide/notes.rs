@@ -1,4 +1,7 @@
 //! Changes of notes.
+//!
+//! Every change of a text needs the version that it was made for, so that nobody overwrites what they have not seen.
+//! What an agent writes is stamped with its run; those names are refused in what people and agents write themselves.
 
 use bonded_kernel::{Millis, NoteId};
 use serde_json::{Value, json};
@@ -6,15 +9,18 @@ use serde_json::{Value, json};
 use super::note_fields::{
     check_length, checked_keywords, checked_kind, checked_scope, checked_title,
 };
-use super::permit;
-use crate::change::{Actor, NewNote, NoteEdit, NoteWrite, View};
+use super::permit::permit;
+use crate::actor::Actor;
+use crate::change::View;
 use crate::event::{NoteCreated, NoteUpdated, WorkspaceEvent};
-use crate::metadata::{self, Metadata, check_key, check_metadata};
-use crate::note::{DEFAULT_KIND, MARKDOWN_BYTES_MAX, Note, title_from_clock};
+use crate::metadata::{self, check_key, check_metadata};
+use crate::note::{DEFAULT_KIND, MARKDOWN_BYTES_MAX, Metadata, Note, title_from_clock};
+use crate::note_write::{NewNote, NoteEdit, NoteWrite};
 use crate::patch::{BadPatch, patched};
 use crate::refused::Refused;
 use crate::role::Permission;
 
+/// The stamp is put on after the check of names, which would refuse it otherwise.
 pub(super) fn create_note(
     view: &View,
     new: &NewNote,
@@ -26,6 +32,7 @@ pub(super) fn create_note(
     Ok(vec![create(view, &stamped_new(new, actor), now)?])
 }
 
+/// Whoever may not write does not hear whether the version was right.
 pub(super) fn update_note(
     view: &View,
     write: &NoteWrite,
@@ -36,6 +43,7 @@ pub(super) fn update_note(
     Ok(vec![update(view, &stamped_write(write, actor))?])
 }
 
+/// A version may be left out; then the note is deleted as it is.
 pub(super) fn delete_note(
     view: &View,
     note_id: NoteId,
@@ -46,6 +54,7 @@ pub(super) fn delete_note(
     Ok(vec![WorkspaceEvent::NoteDeleted { note_id }])
 }
 
+/// A note that is not deleted is refused, so that nobody takes a mistake for a success.
 pub(super) fn undelete_note(
     view: &View,
     note_id: NoteId,
@@ -55,6 +64,7 @@ pub(super) fn undelete_note(
     Ok(vec![undelete(view, note_id, base_version, actor)?])
 }
 
+/// The whole metadata is checked as it would be, because its bounds are about all of it.
 pub(super) fn set_metadata(
     view: &View,
     note_id: NoteId,
@@ -76,6 +86,7 @@ pub(super) fn set_metadata(
     }])
 }
 
+/// A key that is not there comes to no event.
 pub(super) fn delete_metadata(
     view: &View,
     note_id: NoteId,
@@ -104,6 +115,7 @@ fn writable<'a>(view: &'a View, note_id: NoteId, actor: &Actor) -> Result<&'a No
     Ok(note)
 }
 
+/// The conflict carries the note as it is, so that a client can merge without asking again.
 fn check_version(note: &Note, expected: Option<u64>) -> Result<(), Refused> {
     match expected {
         Some(expected_version) if expected_version != note.version => {
@@ -116,6 +128,7 @@ fn check_version(note: &Note, expected: Option<u64>) -> Result<(), Refused> {
     }
 }
 
+/// It has a permission check of its own, because `writable` finds no deleted notes.
 fn undelete(
     view: &View,
     note_id: NoteId,
@@ -135,6 +148,7 @@ fn undelete(
 }
 
 /// The event of a new note, whoever makes it: a person who applies a proposal makes what the agent wrote.
+/// The caller has checked the permission. An id that is taken is refused, even by a deleted note.
 pub(super) fn create(view: &View, new: &NewNote, now: Millis) -> Result<WorkspaceEvent, Refused> {
     if view.note.is_some() {
         return Err(Refused::bad(format!(
@@ -160,6 +174,8 @@ pub(super) fn create(view: &View, new: &NewNote, now: Millis) -> Result<Workspac
 }
 
 /// The event of a changed note, its version checked.
+/// The caller has checked the permission. A change of the title alone has an event of its own, so that whoever follows
+/// titles need not look at texts.
 pub(super) fn update(view: &View, write: &NoteWrite) -> Result<WorkspaceEvent, Refused> {
     let (note_id, edit) = (write.note_id, &write.edit);
     let note = view
@@ -187,6 +203,7 @@ pub(super) fn update(view: &View, write: &NoteWrite) -> Result<WorkspaceEvent, R
     })))
 }
 
+/// No other field is given, metadata included.
 fn is_title_only(edit: &NoteEdit) -> bool {
     let without_title = NoteEdit {
         title: None,
@@ -195,6 +212,7 @@ fn is_title_only(edit: &NoteEdit) -> bool {
     without_title == NoteEdit::default()
 }
 
+/// A patch is applied to the text of the version that was checked before. None where the text stays.
 fn edited_markdown(note: &Note, edit: &NoteEdit) -> Result<Option<String>, Refused> {
     let markdown = match (&edit.markdown, &edit.patch) {
         (Some(_), Some(_)) => {
@@ -231,6 +249,7 @@ fn check_own_names(metadata: &Metadata, actor: &Actor) -> Result<(), Refused> {
     }
 }
 
+/// Does nothing for people and for the system.
 fn stamp(metadata: &mut Metadata, actor: &Actor, operation: &str) {
     if let Actor::Agent { run_id, .. } = actor {
         metadata.insert(metadata::AGENT_RUN_ID.into(), json!(run_id));
@@ -249,6 +268,7 @@ pub(super) fn stamped_new(new: &NewNote, actor: &Actor) -> NewNote {
     new
 }
 
+/// The same for a change; that the note was made by an agent stays as it was.
 pub(super) fn stamped_write(write: &NoteWrite, actor: &Actor) -> NoteWrite {
     let mut write = write.clone();
     stamp(&mut write.edit.metadata, actor, "update");

@@ -1,19 +1,29 @@
 //! What runs propose, what a person says to it, and what is left for a person to look at.
+//!
+//! A proposal is checked twice: when it is made, so that the agent hears at once of what could never be applied, and
+//! when it is applied, because the note may have changed since. What is applied is the note as the agent wrote it, in
+//! the name of the person who applied it.
 
 use bonded_kernel::{Millis, OperationId, WorkspaceId};
 use serde_json::Value;
 
-use super::{notes, permit};
+use super::notes;
+use super::permit::permit;
+use crate::actor::Actor;
 use crate::automation::{Issue, Operation, OperationStatus, Proposal};
-use crate::change::{Actor, Review, View};
+use crate::change::{Review, View};
 use crate::event::WorkspaceEvent;
 use crate::refused::Refused;
 use crate::role::Permission;
 
+/// A key stands in a list that people read.
 const ISSUE_KEY_CHARS_MAX: usize = 500;
+/// What an issue may weigh, value and metadata together.
 const ISSUE_BYTES_MAX: usize = 64 << 10;
+/// A longer reason is cut, not refused: the decision matters more than its words.
 const REASON_CHARS_MAX: usize = 2000;
 
+/// Only for runs: a person writes directly. The index counts what the run has proposed before.
 pub(super) fn propose(
     view: &View,
     operation_id: OperationId,
@@ -96,6 +106,8 @@ fn check_place(view: &View, workspace_id: WorkspaceId) -> Result<(), Refused> {
     }
 }
 
+/// The digest is compared before the status, so that a decision about something else never counts as a repetition. The
+/// same decision again is no event; the opposite one is refused.
 pub(super) fn review(
     view: &View,
     operation_id: OperationId,
@@ -116,9 +128,10 @@ pub(super) fn review(
     match (operation.status, review) {
         (OperationStatus::Applied, Review::Apply { .. })
         | (OperationStatus::Rejected, Review::Reject { .. }) => Ok(vec![]),
-        (OperationStatus::Applied, _) | (OperationStatus::Rejected, _) => Err(Refused::bad(
-            format!("operation {operation_id} was decided already"),
-        )),
+        (OperationStatus::Applied, Review::Reject { .. })
+        | (OperationStatus::Rejected, Review::Apply { .. }) => Err(Refused::bad(format!(
+            "operation {operation_id} was decided already"
+        ))),
         (OperationStatus::Pending, Review::Reject { reject_reason, .. }) => {
             let reason = reject_reason.as_deref().unwrap_or_default();
             let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
@@ -138,6 +151,7 @@ pub(super) fn review(
     }
 }
 
+/// The version in the proposal still has to be that of the note: applying never overwrites what was written in between.
 fn proposed_event(
     view: &View,
     operation: &Operation,
@@ -162,6 +176,7 @@ fn proposed_event(
     }
 }
 
+/// What an agent says about the run is overwritten with the run that it is.
 pub(super) fn record_issue(
     view: &View,
     workspace_id: WorkspaceId,
@@ -177,6 +192,7 @@ pub(super) fn record_issue(
     Ok(vec![WorkspaceEvent::IssueRecorded(issue)])
 }
 
+/// Bounds in characters for the key and in bytes for the rest.
 fn check_issue(key: &str, value: &str, metadata: &Value) -> Result<(), Refused> {
     let metadata_bytes = serde_json::to_vec(metadata).map_or(0, |written| written.len());
     if key.trim().is_empty() || key.chars().count() > ISSUE_KEY_CHARS_MAX {

@@ -1,11 +1,15 @@
 //! Reads a prompt file from JSON and collects all that is wrong with it.
+//!
+//! Faults of the head and of every segment are gathered before anything is given up. Segments without text are kept
+//! apart from other faults, because they have a code of their own.
 
 use bonded_kernel::{DEFAULT_CONDITION, Mistake, Mode, STATES, Segment, TAGS, short};
 use serde_json::Value;
 
-use super::{AGENT_NAME, AgentPrompt, MODES, PROMPT_FILE_BYTES_MAX, PROTOCOL};
-use crate::fault::{Fault, FaultKind, Fields};
+use super::prompt::{AGENT_NAME, AgentPrompt, MODES, PROMPT_FILE_BYTES_MAX, PROTOCOL};
+use crate::fault::{Fault, FaultKind, RuleFields};
 
+/// More segments are refused as a whole, without a look at each.
 const SEGMENTS_MAX: usize = 1000;
 const VERSION_BYTES_MAX: usize = 64;
 
@@ -29,14 +33,16 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// Unknown keys do not stop the file: it may be written for a later version of this program.
     fn warn_unknown(&mut self, unknown: Vec<(String, Mistake)>) {
         let warnings = unknown.into_iter().map(|(at, kind)| Fault::new(at, kind));
         self.warnings.extend(warnings);
     }
 
+    /// The head is read first, the segments after it; None where any of both is missing.
     pub(super) fn prompt(&mut self, value: &Value) -> Option<AgentPrompt> {
         let mut faults = vec![];
-        let mut fields = Fields::of(value, "", &mut faults);
+        let mut fields = RuleFields::of(value, "", &mut faults);
         let unknown = fields.as_ref().map(|it| it.unknown(&FIELDS));
         let head = fields.as_mut().map(read_head);
         let segments = fields.and_then(|fields| fields.given("segments"));
@@ -61,6 +67,7 @@ impl Reading {
         })
     }
 
+    /// Segments that are wrong are left out; their faults stop the file.
     fn segments(&mut self, values: &[Value]) -> Vec<Segment> {
         if values.len() > SEGMENTS_MAX {
             let found = values.len();
@@ -73,10 +80,11 @@ impl Reading {
         values.iter().enumerate().filter_map(read).collect()
     }
 
+    /// A blank prompt is remembered by its index and is no fault here.
     fn segment(&mut self, index: usize, value: &Value) -> Option<Segment> {
         let mut faults = vec![];
         let at = format!("/segments/{index}");
-        let mut fields = Fields::of(value, &at, &mut faults);
+        let mut fields = RuleFields::of(value, &at, &mut faults);
         let unknown = fields.as_ref().map(|it| it.unknown(&SEGMENT_FIELDS));
         let condition = fields.as_mut().and_then(read_condition);
         let prompt = match fields.as_ref().and_then(|it| it.given("prompt")) {
@@ -105,7 +113,7 @@ impl Reading {
 type Head = (Option<String>, Option<String>, Option<Mode>, Vec<String>);
 
 /// Everything but the segments.
-fn read_head(fields: &mut Fields<'_, '_>) -> Head {
+fn read_head(fields: &mut RuleFields<'_, '_>) -> Head {
     let agent_name = fields.required_text("agent_name", 256);
     let agent_name = the_word(fields, "agent_name", AGENT_NAME, agent_name);
     let version = read_version(fields);
@@ -127,8 +135,9 @@ fn read_head(fields: &mut Fields<'_, '_>) -> Head {
     (agent_name, version, default_mode, allowed_tags)
 }
 
+/// A word with only one possible value. Returned even where it is wrong, because the fault says so.
 fn the_word(
-    fields: &mut Fields<'_, '_>,
+    fields: &mut RuleFields<'_, '_>,
     field: &str,
     expected: &'static str,
     written: Option<&str>,
@@ -142,7 +151,7 @@ fn the_word(
 }
 
 /// A date or a version number: digits and what stands between them.
-fn read_version(fields: &mut Fields<'_, '_>) -> Option<String> {
+fn read_version(fields: &mut RuleFields<'_, '_>) -> Option<String> {
     let written = fields.required_text("version", VERSION_BYTES_MAX)?;
     let is_version = written.starts_with(|c: char| c.is_ascii_digit())
         && written
@@ -153,12 +162,13 @@ fn read_version(fields: &mut Fields<'_, '_>) -> Option<String> {
             "must be a date such as 2026-02-15 or a version such as 1.2.0, not {:?}",
             short(written)
         );
-        fields.fault("version", FaultKind::Told { why });
+        fields.fault("version", FaultKind::Reason { why });
     }
     Some(written.to_owned())
 }
 
-fn read_condition(fields: &mut Fields<'_, '_>) -> Option<String> {
+/// The name of a state, or the word for all of them.
+fn read_condition(fields: &mut RuleFields<'_, '_>) -> Option<String> {
     let written = fields.required_text("condition", 256)?;
     let known = || std::iter::once(DEFAULT_CONDITION).chain(STATES);
     if !known().any(|it| it == written) {
@@ -168,13 +178,14 @@ fn read_condition(fields: &mut Fields<'_, '_>) -> Option<String> {
     Some(written.to_owned())
 }
 
+/// Whether it is missing, empty or something else.
 fn no_segments(found: Option<&Value>) -> Fault {
     match found {
         None => Fault::new("", Mistake::Missing { field: "segments" }),
         Some(Value::Array(_)) => Fault::new("/segments", Mistake::Empty),
         Some(other) => Fault::new(
             "/segments",
-            Mistake::wrong_type("an array of segments", other),
+            Mistake::wrong_type("a list of segments", other),
         ),
     }
 }

@@ -1,22 +1,25 @@
 //! Holds what was written against what there is: the same keys, the same types, and values that make sense.
+//!
+//! The defaults are written as JSON and what a person wrote is laid over them, key by key: a key that is not among the
+//! defaults is unknown, and a value of another type is a fault. So there is no second list of keys to keep in step with
+//! the sections. Values are judged only when all types fit.
 
-use bonded_kernel::{WorkspaceId, did_you_mean, nearest};
+use bonded_kernel::{Mistake, WorkspaceId, did_you_mean, escaped, nearest};
 use serde_json::{Map, Value};
 
-use super::WorkspaceConfig;
-use super::place::line_of;
-use super::sections::{AutomationSection, SearchSection, WITHOUT_EFFECT};
+use super::sections::{AutomationSection, SearchSection, WITHOUT_EFFECT, WorkspaceConfig};
 use super::surroundings::{EVERY_WORKSPACE, listed};
-use crate::embeddings::provider_kinds;
+use crate::embedding_providers::provider_kinds;
+use bonded_host::document::line_of;
 use bonded_host::provider::{KNOWN_PROVIDERS, checked_url};
 
-/// The configuration with what was written in the place of what is usual, and warnings; or all that is wrong.
+/// The configuration with what was written in the place of the defaults, and warnings; or all that is wrong.
 pub(super) fn checked(
     written: &Value,
-    usual: &WorkspaceConfig,
+    default: &WorkspaceConfig,
     text: &str,
 ) -> Result<(WorkspaceConfig, Vec<String>), Vec<String>> {
-    let mut merged = serde_json::to_value(usual).unwrap_or_default();
+    let mut merged = serde_json::to_value(default).unwrap_or_default();
     let mut checking = Checking {
         text,
         faults: vec![],
@@ -40,6 +43,7 @@ pub(super) fn checked(
 /// The one object whose keys are not ours.
 const ALLOWED_DIRS: [&str; 2] = ["automation", "allowed_dirs"];
 
+/// What was found while the file was held against the defaults.
 struct Checking<'a> {
     text: &'a str,
     faults: Vec<String>,
@@ -47,51 +51,61 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
+    /// The parsed value has no lines, so that the text is looked at once more.
     fn placed(&self, path: &[&str], message: &str) -> String {
-        let line = line_of(self.text, path);
+        let pointer: String = path
+            .iter()
+            .map(|key| format!("/{}", escaped(key)))
+            .collect();
+        let line = line_of(self.text, &pointer).unwrap_or(1);
         match path {
             [] => format!("line {line}: {message}"),
             path => format!("line {line}: {}: {message}", path.join(".")),
         }
     }
 
+    /// The check goes on afterwards.
     fn fault(&mut self, path: &[&str], message: &str) {
         let fault = self.placed(path, message);
         self.faults.push(fault);
     }
 
-    fn merge<'k>(&mut self, usual: &mut Value, written: &'k Value, path: &mut Vec<&'k str>) {
-        match (usual, written) {
-            (usual, written) if *path == ALLOWED_DIRS => self.dirs(usual, written, path),
-            (Value::Object(usual), Value::Object(written)) => self.members(usual, written, path),
-            // What is usually null may be a text.
-            (usual @ Value::Null, Value::String(_) | Value::Null)
-            | (usual @ Value::String(_), Value::String(_))
-            | (usual @ Value::Bool(_), Value::Bool(_)) => *usual = written.clone(),
-            (usual @ Value::Number(_), Value::Number(number)) => {
-                let is_whole = usual.is_u64();
+    /// Numbers that are whole by default stay whole, and fit 32 bits. A mismatch leaves the default in place; the fault
+    /// is what stops the start.
+    fn merge<'k>(&mut self, default: &mut Value, written: &'k Value, path: &mut Vec<&'k str>) {
+        match (default, written) {
+            (default, written) if *path == ALLOWED_DIRS => self.dirs(default, written, path),
+            (Value::Object(default), Value::Object(written)) => {
+                self.members(default, written, path);
+            }
+            // What is null by default may be a text.
+            (default @ Value::Null, Value::String(_) | Value::Null)
+            | (default @ Value::String(_), Value::String(_))
+            | (default @ Value::Bool(_), Value::Bool(_)) => *default = written.clone(),
+            (default @ Value::Number(_), Value::Number(number)) => {
+                let is_whole = default.is_u64();
                 match number.as_u64().is_some_and(|it| it <= u64::from(u32::MAX)) || !is_whole {
-                    true => *usual = written.clone(),
+                    true => *default = written.clone(),
                     false => self.fault(path, &format!("must be a whole number, not {number}")),
                 }
             }
-            (usual @ Value::Array(_), Value::Array(members)) => {
+            (default @ Value::Array(_), Value::Array(members)) => {
                 match members.iter().all(Value::is_string) {
-                    true => *usual = written.clone(),
-                    false => self.fault(path, "must be an array of texts"),
+                    true => *default = written.clone(),
+                    false => self.fault(path, "must be a list of texts"),
                 }
             }
-            (usual, written) => {
-                let (expected, found) = (type_of(usual), type_of(written));
-                self.fault(path, &format!("must be {expected}, not {found}"));
+            (default, written) => {
+                let mistake = Mistake::wrong_type(expected(default), written);
+                self.fault(path, &mistake.to_string());
             }
         }
     }
 
     /// Directories by workspace. A name would not do: who owns a workspace may rename it.
-    fn dirs<'k>(&mut self, usual: &mut Value, written: &'k Value, path: &mut Vec<&'k str>) {
+    fn dirs<'k>(&mut self, default: &mut Value, written: &'k Value, path: &mut Vec<&'k str>) {
         let Value::Object(listed) = written else {
-            let message = "must be an object with an array of directories for each workspace, by its id: \
+            let message = "must be an object with a list of directories for each workspace, by its id: \
                  {\"6f1c2f0e-…\": [\"/srv/agents\"]}; \"*\" stands for every workspace";
             return self.fault(path, message);
         };
@@ -104,24 +118,25 @@ impl Checking<'_> {
                 .as_array()
                 .is_some_and(|dirs| dirs.iter().all(Value::is_string));
             if !is_list {
-                self.fault(path, "must be an array of texts");
+                self.fault(path, "must be a list of texts");
             }
             path.pop();
         }
-        *usual = written.clone();
+        *default = written.clone();
     }
 
+    /// Keys are merged one by one, so that what is not written stays as it is by default.
     fn members<'k>(
         &mut self,
-        usual: &mut Map<String, Value>,
+        default: &mut Map<String, Value>,
         written: &'k Map<String, Value>,
         path: &mut Vec<&'k str>,
     ) {
         for (key, value) in written {
             path.push(key);
-            match usual.get_mut(key) {
-                Some(usual) => self.merge(usual, value, path),
-                None => self.unknown(usual, path),
+            match default.get_mut(key) {
+                Some(default) => self.merge(default, value, path),
+                None => self.unknown(default, path),
             }
             path.pop();
         }
@@ -155,8 +170,8 @@ impl Checking<'_> {
     fn values(&mut self, config: &WorkspaceConfig) {
         let mut one_of = |path: [&str; 2], value: &str, known: &[&str]| {
             if !known.contains(&value) {
-                let known = known.join(", ");
-                self.fault(&path, &format!("must be one of {known}, not {value:?}"));
+                let mistake = Mistake::unknown_word(value, known.iter().copied());
+                self.fault(&path, &mistake.to_string());
             }
         };
         let kinds: Vec<&str> = KNOWN_PROVIDERS.iter().map(|known| known.name).collect();
@@ -197,6 +212,7 @@ impl Checking<'_> {
         self.provider(&config.automation);
     }
 
+    /// Where agents are asked: the address, the model, the list of others, and the temperature.
     fn provider(&mut self, automation: &AutomationSection) {
         self.place(["automation", "base_url"], &automation.base_url);
         if automation.model.trim().is_empty() {
@@ -218,7 +234,7 @@ impl Checking<'_> {
         }
     }
 
-    /// An empty one is the usual place.
+    /// An empty one is the default place.
     fn place(&mut self, path: [&str; 2], url: &str) {
         match checked_url(url) {
             Err(error) if !url.is_empty() => self.fault(&path, &error.to_string()),
@@ -226,15 +242,18 @@ impl Checking<'_> {
         }
     }
 
+    /// Only kinds that have embeddings, or the word for none.
     fn embeddings(&mut self, search: &SearchSection) {
         let (kind, kinds) = (search.embedding_provider.as_str(), provider_kinds());
         if !kinds.contains(&kind) {
-            let message = format!("must be one of {}, not {kind:?}", kinds.join(", "));
-            self.fault(&["search", "embedding_provider"], &message);
+            let mistake = Mistake::unknown_word(kind, kinds.iter().copied());
+            self.fault(&["search", "embedding_provider"], &mistake.to_string());
         }
         self.place(["search", "embedding_base_url"], &search.embedding_base_url);
     }
 
+    /// A zero here would not mean "no limit", it would stop the server from working: every request would time out, or
+    /// nothing would ever run.
     fn at_least_one(&mut self, config: &WorkspaceConfig) {
         let rows = [
             (
@@ -290,13 +309,14 @@ impl Checking<'_> {
     }
 }
 
-fn type_of(value: &Value) -> &'static str {
+/// For messages, by what a person would write in the place of a default.
+fn expected(value: &Value) -> &'static str {
     match value {
         Value::Null => "a text or null",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
         Value::String(_) => "a text",
-        Value::Array(_) => "an array of texts",
+        Value::Array(_) => "a list of texts",
         Value::Object(_) => "an object",
     }
 }

@@ -6,7 +6,7 @@
 mod places;
 mod providers;
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use bonded_kernel::WorkspaceId;
 use bonded_workspace_rules::{
@@ -19,7 +19,7 @@ use bonded_host::config::Environment;
 use bonded_host::config::Whose;
 use bonded_host::provider::{KNOWN_PROVIDERS, SCRIPT};
 pub(super) use places::EVERY_WORKSPACE;
-use places::Places;
+use places::{Places, plain};
 use providers::Allowed;
 pub(super) use providers::listed;
 
@@ -36,7 +36,7 @@ pub struct HostSurroundings {
     places: Places,
     providers: Allowed,
     provider_kinds: Vec<&'static str>,
-    /// The one that was there first: the usual memory is its own, where it always lay.
+    /// The one that was there first: the default memory is its own, where it always lay.
     first_workspace: Option<WorkspaceId>,
     /// Where the keys of providers are.
     environment: Environment,
@@ -46,12 +46,13 @@ pub struct HostSurroundings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptFile {
     /// That of `config.json`, wherever it lies.
-    Usual(PathBuf),
+    Default(PathBuf),
     /// One of those that rules may name.
     Named(PathBuf),
 }
 
 impl HostSurroundings {
+    /// The data directory is made absolute once, so that a change of the working directory does not move it.
     pub(super) fn new(
         defaults: LoopDefaults,
         data_dir: &Path,
@@ -79,6 +80,7 @@ impl HostSurroundings {
     }
 
     /// A variable of the server.
+    /// Keys of providers are read from here and from nowhere else.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.environment.get(name).map(str::to_owned)
     }
@@ -91,6 +93,7 @@ impl HostSurroundings {
         }
     }
 
+    /// The data directory, as an absolute path.
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
@@ -102,14 +105,14 @@ impl HostSurroundings {
 
     /// The file of a memory of a workspace. No two workspaces have one in common.
     pub fn memory_file(&self, workspace: &WorkspaceId, written: &str) -> Option<PathBuf> {
-        let usual = &self.defaults.memory.kv_store_path;
-        let usual_file = data_file(&self.data_dir, usual);
-        let is_usual = written == usual || data_file(&self.data_dir, written) == usual_file;
-        if is_usual && self.first_workspace == Some(*workspace) {
-            return Some(plain(&usual_file));
+        let default = &self.defaults.memory.kv_store_path;
+        let default_file = data_file(&self.data_dir, default);
+        let is_default = written == default || data_file(&self.data_dir, written) == default_file;
+        if is_default && self.first_workspace == Some(*workspace) {
+            return Some(plain(&default_file));
         }
-        let name = match is_usual {
-            true => usual_file.file_name().and_then(|name| name.to_str())?,
+        let name = match is_default {
+            true => default_file.file_name().and_then(|name| name.to_str())?,
             false => written,
         };
         let name = memory_name(name)?;
@@ -118,9 +121,10 @@ impl HostSurroundings {
     }
 
     /// The prompt that a rule means.
+    /// A named prompt is a plain file name in one directory; nothing that is written can lead out of it.
     pub fn prompt_file(&self, written: &str) -> Option<PromptFile> {
         if written == self.defaults.prompt_path {
-            return Some(PromptFile::Usual(data_file(&self.data_dir, written)));
+            return Some(PromptFile::Default(data_file(&self.data_dir, written)));
         }
         let name = written.strip_prefix("./").unwrap_or(written);
         let name = name.strip_prefix("data/").unwrap_or(name);
@@ -136,6 +140,7 @@ impl HostSurroundings {
     }
 
     /// Whether a run of a rule may go on to ask this provider at this place.
+    /// Asked when a run goes on after a restart: the list may have become shorter since it began.
     pub fn allows_target(&self, provider: &str, endpoint: &str) -> bool {
         let own = |file: &str| self.script_file(file).to_string_lossy().into_owned();
         self.providers.allow_target(provider, endpoint, own)
@@ -147,12 +152,13 @@ impl HostSurroundings {
     }
 
     /// What a rule asks that does not say.
-    pub fn usual_provider(&self) -> &ProviderChoice {
+    pub fn default_provider(&self) -> &ProviderChoice {
         &self.defaults.provider
     }
 }
 
 impl Surroundings for HostSurroundings {
+    /// A line is parsed to its end, and its time zone looked up, so that what is saved can fire.
     fn check_cron(&self, line: &str, timezone: &str) -> Result<(), BadSchedule> {
         let bad = |error: super::super::cron::BadCron| BadSchedule {
             field: error.at(),
@@ -161,10 +167,12 @@ impl Surroundings for HostSurroundings {
         Cron::parse(line, timezone).map(|_| ()).map_err(bad)
     }
 
+    /// The answer says nothing about what lies on the disk: only whether the place is among those that are listed.
     fn check_place(&self, workspace: &WorkspaceId, path: &str) -> Result<(), String> {
         self.places.find(workspace, path).map(|_| ())
     }
 
+    /// Whether the file is there and can be used is asked when the rule is saved.
     fn check_prompt(&self, path: &str) -> Result<(), String> {
         match self.prompt_file(path) {
             Some(_) => Ok(()),
@@ -176,10 +184,12 @@ impl Surroundings for HostSurroundings {
         }
     }
 
+    /// By kind and address together.
     fn check_provider(&self, kind: &str, base_url: Option<&str>) -> Result<(), String> {
         self.providers.check(kind, base_url)
     }
 
+    /// The known ones, and the one that plays a file.
     fn provider_kinds(&self) -> &[&str] {
         &self.provider_kinds
     }
@@ -198,19 +208,4 @@ impl Surroundings for HostSurroundings {
 pub fn data_file(data_dir: &Path, name: &str) -> PathBuf {
     let name = name.strip_prefix("./").unwrap_or(name);
     data_dir.join(name.strip_prefix("data/").unwrap_or(name))
-}
-
-/// The path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -1,15 +1,18 @@
 //! The text of a cron line: five fields of numbers, names, ranges, steps and lists.
+//!
+//! Each field becomes a set of bits, so that a look is one shift. It is read as the usual cron does it, the odd rule
+//! about the two fields for days included.
 
 use jiff::civil::Date;
 
-use super::BadCron;
+use super::error::BadCron;
 
 /// Bit `n` stands for the number `n`.
 type Set = u64;
 
 /// A line that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct CronLine {
     minutes: Set,
     hours: Set,
     days: Set,
@@ -33,6 +36,7 @@ const MONTHS: [&str; 12] = [
 ];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
+/// A row of the table below.
 const fn field(name: &'static str, least: u32, most: u32, names: &'static [&'static str]) -> Field {
     Field {
         name,
@@ -42,6 +46,7 @@ const fn field(name: &'static str, least: u32, most: u32, names: &'static [&'sta
     }
 }
 
+/// In the order in which they stand in a line.
 const FIELDS: [Field; 5] = [
     field("minute", 0, 59, &[]),
     field("hour", 0, 23, &[]),
@@ -51,9 +56,11 @@ const FIELDS: [Field; 5] = [
     field("day of the week", 0, 7, &WEEKDAYS),
 ];
 
+/// All 24 bits.
 const EVERY_HOUR: Set = (1 << 24) - 1;
 
-impl Line {
+impl CronLine {
+    /// Sunday may be written as 0 or as 7, and is looked up as 0.
     pub(super) fn parse(written: &str) -> Result<Self, BadCron> {
         let written = match written.trim() {
             word if word.starts_with('@') => meant(word)?,
@@ -77,20 +84,24 @@ impl Line {
         })
     }
 
+    /// Whether the line goes by real time when the clocks change.
     pub(super) fn is_every_hour(&self) -> bool {
         self.hours == EVERY_HOUR
     }
 
+    /// In ascending order.
     pub(super) fn minutes(&self) -> impl Iterator<Item = i8> + use<> {
         let minutes = self.minutes;
         (0..60).filter(move |minute| minutes >> minute & 1 == 1)
     }
 
+    /// In ascending order; the other way round for a look backwards.
     pub(super) fn hours(&self) -> impl DoubleEndedIterator<Item = i8> + use<> {
         let hours = self.hours;
         (0..24).filter(move |hour| hours >> hour & 1 == 1)
     }
 
+    /// By the month and by the fields for days.
     pub(super) fn has_day(&self, date: Date) -> bool {
         let has = |set: Set, number: i8| set >> number & 1 == 1;
         let weekday = has(self.weekdays, date.weekday().to_sunday_zero_offset());
@@ -119,6 +130,7 @@ fn meant(word: &str) -> Result<&'static str, BadCron> {
 }
 
 impl Field {
+    /// What was written is cut to 64 characters in the message.
     fn bad(&self, written: &str, why: impl Into<String>) -> BadCron {
         BadCron::Field {
             field: self.name,
@@ -127,6 +139,7 @@ impl Field {
         }
     }
 
+    /// Members of a list are united.
     fn parse(&self, written: &str) -> Result<Set, BadCron> {
         let mut members = written.split(',').map(|member| self.member(member));
         members.try_fold(0, |set, member| Ok(set | member?))
@@ -155,6 +168,7 @@ impl Field {
         Ok(numbers.fold(0, |set, number| set | 1 << number))
     }
 
+    /// A step of 0 would never end.
     fn step(&self, step: &str, written: &str) -> Result<usize, BadCron> {
         let step = plain_number(step).filter(|it| (1..=self.most).contains(it));
         let most = self.most;
@@ -162,6 +176,7 @@ impl Field {
         step.map(|it| it as usize).ok_or_else(bad)
     }
 
+    /// A number, or a name where the field has names.
     fn number(&self, text: &str, written: &str) -> Result<u32, BadCron> {
         let lower = text.to_ascii_lowercase();
         let named = (self.least..).zip(self.names);

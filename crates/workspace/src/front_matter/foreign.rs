@@ -1,11 +1,15 @@
 //! Front matter of other programs, such as Obsidian: read for what a note here has too, and otherwise left alone.
+//!
+//! A file that cannot be read as ours is only refused where it claims to be one: then something is broken, and taking
+//! it as text would hide that.
 
 use bonded_host::document::parse_document;
 use bonded_kernel::{Millis, NoteId};
 use bonded_workspace_rules::{KEYWORD_CHARS_MAX, KEYWORDS_MAX, TITLE_CHARS_MAX};
 use serde_json::{Map, Value};
 
-use super::{FENCE, Fields, NoteFile, split_head, times};
+use super::note_file::{FENCE, NoteFields, NoteFile, split_head};
+use crate::times;
 
 /// The names of our own fields.
 const OWN: [&str; 8] = [
@@ -37,12 +41,12 @@ pub(super) fn file(text: String, head: &Map<String, Value>) -> NoteFile {
         .iter()
         .find_map(|key| time(head.get(*key)?.as_str()?));
     NoteFile {
-        fields: Fields {
+        fields: NoteFields {
             title: title
                 .filter(|it| is_line(it, TITLE_CHARS_MAX))
                 .map(str::to_owned),
             keywords: keywords(head),
-            ..Fields::default()
+            ..NoteFields::default()
         },
         created,
         updated: None,
@@ -50,6 +54,7 @@ pub(super) fn file(text: String, head: &Map<String, Value>) -> NoteFile {
     }
 }
 
+/// The same bounds that notes have, so that what is taken from a foreign file cannot stop its import.
 fn is_line(text: &str, chars_max: usize) -> bool {
     !text.is_empty() && !text.contains(char::is_control) && text.chars().count() <= chars_max
 }
@@ -74,13 +79,13 @@ fn keywords(head: &Map<String, Value>) -> Vec<String> {
 }
 
 /// A moment, or a day or a time of day without a place, which is then taken to be in UTC.
-fn time(said: &str) -> Option<Millis> {
-    let said = said.trim();
+fn time(written: &str) -> Option<Millis> {
+    let written = written.trim();
     let civil = || {
-        let civil: Option<jiff::civil::DateTime> = said.parse().ok();
-        civil.or_else(|| said.parse::<jiff::civil::Date>().ok().map(Into::into))
+        let civil: Option<jiff::civil::DateTime> = written.parse().ok();
+        civil.or_else(|| written.parse::<jiff::civil::Date>().ok().map(Into::into))
     };
-    times::parse(said).or_else(|| {
+    times::parse(written).or_else(|| {
         let zoned = civil()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
         u64::try_from(zoned.timestamp().as_millisecond())
             .ok()

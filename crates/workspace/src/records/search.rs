@@ -1,4 +1,7 @@
 //! Finding and reading notes: a bounded answer with the versions that the run has seen then.
+//!
+//! What is shown whole counts as read; of what is only shown as a snippet, the agent cannot change anything. Notes of
+//! other workspaces are as good as missing.
 
 use crate::store::{Page, SearchQuery, SearchSort};
 use bonded_kernel::NoteId;
@@ -10,6 +13,7 @@ use super::{Records, fault};
 
 /// Notes in one answer, and how much of the text of one that is read by its id.
 const HITS_MAX: u64 = 10;
+/// In bytes; the length of the whole text is told beside it.
 const MARKDOWN_BYTES_MAX: usize = 4_096;
 
 /// Texts up to here are shown whole among the notes that a query finds.
@@ -19,6 +23,7 @@ const SHORT_MARKDOWN_BYTES_MAX: usize = 600;
 const QUERY_CHARS_MAX: usize = 500;
 
 impl Records {
+    /// Ids, where they are given, in place of words.
     pub(super) async fn search(&self, arguments: &Value, turn: u32) -> Result<Value, ToolFault> {
         match arguments["ids"].as_array() {
             Some(ids) => self.by_ids(ids, turn).await,
@@ -29,6 +34,7 @@ impl Records {
         }
     }
 
+    /// By words alone, without embeddings.
     async fn by_words(&self, query: &str, turn: u32) -> Result<Value, ToolFault> {
         let query = SearchQuery {
             workspace: self.scope.workspace_id,
@@ -70,6 +76,7 @@ impl Records {
         Ok(note.filter(is_short))
     }
 
+    /// Ids beyond the bound are counted, not dropped silently.
     async fn by_ids(&self, ids: &[Value], turn: u32) -> Result<Value, ToolFault> {
         let mut notes = vec![];
         let mut missing = vec![];

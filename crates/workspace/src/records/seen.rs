@@ -1,5 +1,7 @@
 //! What a run has read of notes. A change is made for the version that was read; what the log says was read before a
 //! restart counts too.
+//! It prevents a blind overwrite: a reply that asks for a note and changes it at once was written before the note was
+//! read.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,16 +14,17 @@ use serde_json::Value;
 
 /// The versions that a run knows.
 #[derive(Debug, Default)]
-pub(super) struct Seen(Mutex<BTreeMap<NoteId, Known>>);
+pub(super) struct SeenNotes(Mutex<BTreeMap<NoteId, KnownVersion>>);
 
+/// The version that is known, and since when.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownVersion {
     version: u64,
     /// The loop in which it was shown: what a reply asks for is read by the next one. `None` for what the run wrote.
     shown_in: Option<u32>,
 }
 
-impl Seen {
+impl SeenNotes {
     /// What a note says is before the model from the next loop on.
     pub(super) fn shows(&self, note: &Note, turn: u32) {
         self.add(note.note_id, note.version, Some(turn));
@@ -32,12 +35,13 @@ impl Seen {
         self.add(note.note_id, note.version, None);
     }
 
+    /// A newer version replaces an older one, and has to be read again.
     fn add(&self, note: NoteId, version: u64, shown_in: Option<u32>) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = seen.get(&note);
         // Shown again in the same words, it was read before.
         if known.is_none_or(|known| known.version != version) {
-            seen.insert(note, Known { version, shown_in });
+            seen.insert(note, KnownVersion { version, shown_in });
         }
     }
 
@@ -58,6 +62,7 @@ impl Seen {
         }
     }
 
+    /// Only calls that succeeded count; an answer that cannot be parsed counts as nothing.
     fn recall_one(&self, finished: &ToolFinished, turn: u32) {
         if finished.outcome != Outcome::Ok {
             return;

@@ -1,4 +1,6 @@
 //! The four instructions that touch notes, as tools.
+//!
+//! Their arguments are closed: a field that is not listed is refused before the tool is called.
 
 use bonded_kernel::{RECORD_ADD, RECORD_ISSUE, RECORD_SEARCH, RECORD_UPDATE, ToolEffect, ToolSpec};
 use serde_json::json;

@@ -1,4 +1,7 @@
 //! Making and changing notes, and writing issues down. In reviewed mode nothing is changed: a person is asked.
+//!
+//! Ids are derived from the key of the call, so that a call which is repeated after a crash finds what it made instead
+//! of making it again.
 
 use crate::store::Page;
 use bonded_kernel::{Invocation, Mode, NoteId, OperationId};
@@ -18,6 +21,7 @@ const CHANGES_LOOKED_AT: u64 = 64;
 const ALIKE_MAX: u64 = 10;
 
 impl Records {
+    /// A note that is already there under the derived id was made by this very call.
     pub(super) async fn add(
         &self,
         arguments: &Value,
@@ -60,6 +64,7 @@ impl Records {
         Ok(shown)
     }
 
+    /// Titles need not be unique, and an agent that makes the same note again should see it.
     async fn titled(&self, title: &str) -> Result<Vec<NoteId>, ToolFault> {
         let workspace = self.scope.workspace_id;
         let found = self
@@ -68,6 +73,8 @@ impl Records {
         found.await.map_err(fault)
     }
 
+    /// The order matters: first which note is meant and whether the scope allows it, then whether this call changed it
+    /// before a crash, and only then whether its version was read.
     pub(super) async fn update(
         &self,
         arguments: &Value,
@@ -101,6 +108,7 @@ impl Records {
         Ok(note_of(written).map_or(Value::Null, |note| self.shown(&note)))
     }
 
+    /// Not held back in reviewed mode: it changes no note. Metadata that is no JSON is kept as text.
     pub(super) async fn issue(
         &self,
         arguments: &Value,
@@ -123,6 +131,7 @@ impl Records {
         Ok(json!({ "status": "recorded" }))
     }
 
+    /// An operation that is known under the derived id was proposed by this very call.
     async fn propose(&self, call: &Invocation, proposal: Proposal) -> Result<Value, ToolFault> {
         let operation_id = OperationId::derived(&[b"operation", call.key().as_bytes()]);
         let known = self.store.operation(operation_id).await.map_err(fault)?;
@@ -202,24 +211,29 @@ impl Records {
         Ok(made.and_then(|it| it.version))
     }
 
+    /// What the run wrote it knows, and may change again at once.
     fn shown(&self, note: &Note) -> Value {
         self.seen.wrote(note);
         answer(note, note.version)
     }
 }
 
+/// What the agent is told of a write, in a form that `SeenNotes` can recall from the log.
 fn answer(note: &Note, version: u64) -> Value {
     json!({ "note_id": note.note_id, "title": note.title, "version": version })
 }
 
+/// The mark by which a call finds its own write again.
 fn metadata_of(call: &Invocation) -> Metadata {
     Metadata::from([(AGENT_CALL.to_owned(), call.key().into())])
 }
 
+/// The schema has made sure that it is there and a text.
 fn word<'a>(arguments: &'a Value, name: &str) -> &'a str {
     arguments[name].as_str().unwrap_or_default()
 }
 
+/// Agents write them with commas between.
 fn keywords(written: &str) -> Vec<String> {
     let words = written.split(',').map(str::trim);
     let words = words.filter(|word| !word.is_empty());
@@ -235,6 +249,7 @@ struct Draft {
 }
 
 impl Draft {
+    /// JSON without a title or a text is taken for text, because a note may well be about JSON.
     fn read(written: &str) -> Self {
         let parsed: Option<Value> = serde_json::from_str(written).ok();
         let object = parsed.as_ref().and_then(Value::as_object);

@@ -28,8 +28,7 @@ impl Runner {
         let since = Millis(last.at.0.saturating_sub(ENDED_WITHIN_MS));
         for run in shared.store().cancelled_since(since).await? {
             if let Ready::Yes(firing) = ready(shared, run).await? {
-                let actions = &shared.settings.actions;
-                actions.abandon(&firing.action, &firing.run.run_id).await;
+                self.abandon(&firing).await;
             }
         }
         Ok(())

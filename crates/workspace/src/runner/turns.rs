@@ -1,4 +1,7 @@
 //! Whose turn it is: one run of each person after the other, and of each person one of each rule.
+//!
+//! Fairness is by person, not by workspace or rule, so that nobody gains by making more of them. A person is whoever
+//! made the workspace.
 
 use std::collections::BTreeMap;
 
@@ -50,6 +53,7 @@ impl Turns {
             .collect()
     }
 
+    /// The same order among the rules of one person.
     fn of_person(&self, rules: Vec<QueuedRuns>, active: &Active) -> Vec<AutomationRun> {
         let mut order = vec![];
         for QueuedRuns { rule_id, runs, .. } in rules {

@@ -1,59 +1,29 @@
 //! People: who there is, who owns the installation, and what becomes of those who go.
+//!
+//! People are rows and no events: they belong to the installation, not to a workspace. There is exactly one owner of
+//! the installation, from the first start on. A person who goes leaves an id, because events name it for ever; name and
+//! password are taken out.
 
 use bonded_kernel::{Hash, Millis, UserId, WorkspaceId, folded};
 use bonded_workspace_rules::{Actor, Chain, Change, Refused, Role, WorkspaceState};
-use rusqlite::{Connection, Row, params};
-use serde::{Deserialize, Serialize};
+use rusqlite::{Connection, params};
 
 use super::access::{self, OWNER_TOKEN};
-use super::codes::{at, from_word, time, word};
-use super::error::Fault;
+use super::codes::{from_word, time, word};
+use super::error::{StoreFault, WorkspaceError};
 use super::members::owners;
+use super::people::{USER, User, UserState, find_user, known_user, set_password, the_owner, user};
 use super::proof::By;
-use super::transact::Transaction;
-use super::{WorkspaceError, WorkspaceStore, Write, rows};
+use super::rows;
+use super::transaction::Transaction;
+use super::workspace_store::WorkspaceStore;
+use super::write::Write;
 
+/// In characters.
 const NAME_CHARS_MAX: usize = 100;
-
-/// A person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct User {
-    pub user_id: UserId,
-    pub name: String,
-    /// The one whose token was made at the first start.
-    pub is_owner: bool,
-    pub has_password: bool,
-    pub state: UserState,
-    pub created_at: Millis,
-}
-
-/// Whether somebody may come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UserState {
-    Active,
-    /// They keep what they have, and nothing of it opens anything.
-    Disabled,
-    /// Only the id is left, because events name it.
-    Deleted,
-}
 
 /// What is left of a name.
 const GONE: &str = "deleted user";
-
-pub(super) const USER: &str =
-    "SELECT user.id, name, is_owner, password IS NOT NULL, user.created_at, state FROM user";
-
-pub(super) fn user(row: &Row<'_>) -> Result<User, Fault> {
-    Ok(User {
-        user_id: UserId::from_bytes(row.get(0)?),
-        name: row.get(1)?,
-        is_owner: row.get(2)?,
-        has_password: row.get(3)?,
-        created_at: at(row.get(4)?),
-        state: from_word(row.get_ref(5)?.as_str()?)?,
-    })
-}
 
 impl WorkspaceStore {
     /// The owner, who is made with this id if there is none yet.
@@ -65,7 +35,7 @@ impl WorkspaceStore {
             }
             insert(connection, user_id, "owner", true, now)?;
             let made = the_owner(connection)?;
-            made.ok_or_else(|| Fault::Damaged("the owner is missing".into()))
+            made.ok_or_else(|| StoreFault::Damaged("the owner is missing".into()))
         })
         .await
     }
@@ -84,6 +54,7 @@ impl WorkspaceStore {
         .await
     }
 
+    /// Adds a person, who has no password and no token yet.
     pub async fn add_user(
         &self,
         by: By,
@@ -167,6 +138,7 @@ impl WorkspaceStore {
         .await
     }
 
+    /// Whoever has this id, also somebody who has gone.
     pub async fn user(&self, user_id: UserId) -> Result<Option<User>, WorkspaceError> {
         self.read(move |connection| find_user(connection, user_id))
             .await
@@ -197,11 +169,12 @@ impl WorkspaceStore {
     }
 }
 
+/// Once only: whoever finds the page of a server that is set up already must not take it over.
 fn register_owner(
     transaction: &Transaction<'_>,
     name: &str,
     password_hash: &str,
-) -> Result<User, Fault> {
+) -> Result<User, StoreFault> {
     let connection = transaction.connection;
     let missing = || Refused::bad("there is no owner yet; start the server once");
     let owner = the_owner(connection)?.ok_or_else(missing)?;
@@ -218,7 +191,7 @@ fn register_owner(
 }
 
 /// The owner is not kept out: somebody else becomes the owner first.
-fn keep_the_owner(user: &User) -> Result<(), Fault> {
+fn keep_the_owner(user: &User) -> Result<(), StoreFault> {
     match user.is_owner {
         true => {
             let why = "this is the owner of the installation; make somebody else the owner first";
@@ -228,7 +201,13 @@ fn keep_the_owner(user: &User) -> Result<(), Fault> {
     }
 }
 
-fn delete(transaction: &mut Transaction<'_>, user_id: UserId, now: Millis) -> Result<(), Fault> {
+/// The workspaces are handed over before the person is taken out of them, each as a change of the system with its own
+/// event. All of it is one transaction: there is no moment in which a workspace has no owner.
+fn delete(
+    transaction: &mut Transaction<'_>,
+    user_id: UserId,
+    now: Millis,
+) -> Result<(), StoreFault> {
     let connection = transaction.connection;
     keep_the_owner(&known_user(connection, user_id)?)?;
     let owner = the_owner(connection)?;
@@ -279,6 +258,7 @@ fn delete(transaction: &mut Transaction<'_>, user_id: UserId, now: Millis) -> Re
     Ok(())
 }
 
+/// Without a key: it happens inside one transaction and is never repeated.
 fn by_system(change: Change, at: Millis) -> Write {
     Write {
         actor: Actor::System,
@@ -290,28 +270,14 @@ fn by_system(change: Change, at: Millis) -> Write {
     }
 }
 
-fn the_owner(connection: &Connection) -> Result<Option<User>, Fault> {
-    let sql = format!("{USER} WHERE is_owner = 1");
-    rows::one(connection, &sql, [], user)
-}
-
-fn find_user(connection: &Connection, id: UserId) -> Result<Option<User>, Fault> {
-    let sql = format!("{USER} WHERE id = ?1");
-    rows::one(connection, &sql, [id.as_bytes()], user)
-}
-
-pub(super) fn known_user(connection: &Connection, id: UserId) -> Result<User, Fault> {
-    let found = find_user(connection, id)?.filter(|it| it.state != UserState::Deleted);
-    found.ok_or_else(|| Refused::UserNotFound { user_id: id }.into())
-}
-
+/// The unique folded name refuses two people of one name, whatever was checked before.
 fn insert(
     connection: &Connection,
     id: UserId,
     name: &str,
     is_owner: bool,
     now: Millis,
-) -> Result<(), Fault> {
+) -> Result<(), StoreFault> {
     connection.execute(
         "INSERT INTO user (id, name, folded, is_owner, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
         params![id.as_bytes(), name, folded(name), is_owner, time(now)],
@@ -319,14 +285,12 @@ fn insert(
     Ok(())
 }
 
-pub(super) fn set_password(connection: &Connection, id: UserId, hash: &str) -> Result<(), Fault> {
-    let sql = "UPDATE user SET password = ?2 WHERE id = ?1";
-    connection.execute(sql, params![id.as_bytes(), hash])?;
-    Ok(())
-}
-
 /// The name, if it is one and nobody else has it.
-fn checked_name(connection: &Connection, name: &str, own: Option<UserId>) -> Result<String, Fault> {
+fn checked_name(
+    connection: &Connection,
+    name: &str,
+    own: Option<UserId>,
+) -> Result<String, StoreFault> {
     let name = name.trim();
     let is_line = !name.is_empty() && !name.contains(char::is_control);
     if !is_line || name.chars().count() > NAME_CHARS_MAX {

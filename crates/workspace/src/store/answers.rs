@@ -1,4 +1,8 @@
 //! Writes that may be asked for again, and what they came to.
+//!
+//! A client that heard no answer asks again with the same key and gets the same answer, without a second write. The
+//! answer is kept in the transaction of the write, so that there is never one without the other. A key with another
+//! change behind it is refused.
 
 use bonded_kernel::{Millis, NoteId, OperationId, RunId};
 use bonded_workspace_rules::Refused;
@@ -6,9 +10,10 @@ use rusqlite::params;
 use serde::{Deserialize, Serialize};
 
 use super::codes::{json, number, time};
-use super::error::Fault;
-use super::transact::Transaction;
-use super::{IdempotencyKey, Outcome, Written, notes, rows, views};
+use super::error::StoreFault;
+use super::transaction::Transaction;
+use super::write::{CommittedWrite, IdempotencyKey, WriteOutcome};
+use super::{notes, rows, views};
 
 /// How long an answer is remembered at least.
 const ANSWER_KEPT_MS: u64 = 48 * 60 * 60 * 1000;
@@ -19,11 +24,11 @@ const FORGOTTEN_MAX: i64 = 16;
 /// What is remembered of an outcome. What can be read again is not written twice.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Remembered {
+enum AnswerRecord {
     Note { note_id: NoteId, version: u64 },
     Run { run_id: RunId },
     Operation { operation_id: OperationId },
-    Other(Outcome),
+    Other(WriteOutcome),
 }
 
 impl Transaction<'_> {
@@ -32,7 +37,7 @@ impl Transaction<'_> {
         &self,
         key: &IdempotencyKey,
         fingerprint: &[u8],
-    ) -> Result<Option<Written>, Fault> {
+    ) -> Result<Option<CommittedWrite>, StoreFault> {
         let sql = "SELECT fingerprint, first_row, rows, outcome FROM answer WHERE scope = ?1 AND key = ?2";
         let found = rows::one(self.connection, sql, [&key.scope, &key.key], |row| {
             let (known, first, rows): (Vec<u8>, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -54,51 +59,57 @@ impl Transaction<'_> {
         let events = rows::all(self.connection, &sql, [first_row, rows], |row| {
             Ok(rows::event(self.connection, row)?.1)
         })?;
-        Ok(Some(Written {
+        Ok(Some(CommittedWrite {
             events,
             outcome: self.recall(serde_json::from_str(&outcome)?)?,
             replayed: true,
         }))
     }
 
-    fn recall(&self, remembered: Remembered) -> Result<Outcome, Fault> {
+    /// A note comes back in the version that the write made; a run or an operation comes back as it stands.
+    fn recall(&self, remembered: AnswerRecord) -> Result<WriteOutcome, StoreFault> {
         let found = match remembered {
-            Remembered::Note { note_id, version } => {
+            AnswerRecord::Note { note_id, version } => {
                 notes::note_at(self.connection, note_id, version)?
-                    .map(|note| Outcome::Note(Box::new(note)))
+                    .map(|note| WriteOutcome::Note(Box::new(note)))
             }
-            Remembered::Run { run_id } => {
-                views::run(self.connection, &run_id)?.map(|run| Outcome::Run(Box::new(run)))
+            AnswerRecord::Run { run_id } => {
+                views::run(self.connection, &run_id)?.map(|run| WriteOutcome::Run(Box::new(run)))
             }
-            Remembered::Operation { operation_id } => {
+            AnswerRecord::Operation { operation_id } => {
                 views::operation(self.connection, operation_id)?
-                    .map(|operation| Outcome::Operation(Box::new(operation)))
+                    .map(|operation| WriteOutcome::Operation(Box::new(operation)))
             }
-            Remembered::Other(outcome) => Some(outcome),
+            AnswerRecord::Other(outcome) => Some(outcome),
         };
-        found.ok_or_else(|| Fault::Damaged("what a write came to is missing".into()))
+        found.ok_or_else(|| StoreFault::Damaged("what a write came to is missing".into()))
     }
 
+    /// A few old answers go with every new one, so that no write has to clear many and the table stays small.
     pub(super) fn remember(
         &self,
         key: &IdempotencyKey,
         fingerprint: &[u8],
         at: Millis,
         first_row: u64,
-        written: &Written,
-    ) -> Result<(), Fault> {
+        written: &CommittedWrite,
+    ) -> Result<(), StoreFault> {
         let remembered = match &written.outcome {
-            Outcome::Note(note) => Remembered::Note {
+            WriteOutcome::Note(note) => AnswerRecord::Note {
                 note_id: note.note_id,
                 version: note.version,
             },
-            Outcome::Run(run) => Remembered::Run {
+            WriteOutcome::Run(run) => AnswerRecord::Run {
                 run_id: run.run_id.clone(),
             },
-            Outcome::Operation(operation) => Remembered::Operation {
+            WriteOutcome::Operation(operation) => AnswerRecord::Operation {
                 operation_id: operation.operation_id,
             },
-            outcome => Remembered::Other(outcome.clone()),
+            outcome @ (WriteOutcome::Workspace(_)
+            | WriteOutcome::Member { .. }
+            | WriteOutcome::Rule(_)
+            | WriteOutcome::Runs(_)
+            | WriteOutcome::Done) => AnswerRecord::Other(outcome.clone()),
         };
         self.connection
             .prepare_cached(

@@ -1,20 +1,29 @@
 //! Rules, their runs, and what those left for a person.
+//!
+//! Only reading: everything here was written by changes that were decided. Each query has an index, so that its cost
+//! does not grow with the store.
 
 use bonded_kernel::{EventId, Millis, OperationId, RuleId, RunId, WorkspaceId};
 use bonded_workspace_rules::{AutomationRun, Operation, Rule, RunStatus, StoredEvent};
 use rusqlite::{Connection, params};
 
 use super::codes::{at, number, time};
-use super::error::Fault;
+use super::error::{StoreFault, WorkspaceError};
 use super::notes::Page;
-use super::{StoredRule, WorkspaceError, WorkspaceStore, rows, transact, views};
+use super::rows::{self, StoredRule};
+use super::workspace_store::WorkspaceStore;
+use super::{transact, views};
 
 /// Which runs to list; absent means any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
+    /// Runs of one workspace.
     pub workspace: Option<WorkspaceId>,
+    /// Runs of one rule.
     pub rule: Option<RuleId>,
+    /// Runs with one status.
     pub status: Option<RunStatus>,
+    /// Which part of the list.
     pub page: Page,
 }
 
@@ -23,6 +32,7 @@ pub struct RunFilter {
 pub struct QueuedRuns {
     /// Names who made the workspace: somebody with many workspaces is one person.
     pub whose: String,
+    /// The rule that they are runs of.
     pub rule_id: RuleId,
     /// The first ones, in the order in which they were queued.
     pub runs: Vec<AutomationRun>,
@@ -120,6 +130,7 @@ impl WorkspaceStore {
         .await
     }
 
+    /// The run with this id.
     pub async fn run(&self, run: RunId) -> Result<Option<AutomationRun>, WorkspaceError> {
         self.read(move |connection| views::run(connection, &run))
             .await
@@ -155,6 +166,7 @@ impl WorkspaceStore {
         .await
     }
 
+    /// The operation with this id.
     pub async fn operation(&self, id: OperationId) -> Result<Option<Operation>, WorkspaceError> {
         self.read(move |connection| views::operation(connection, id))
             .await
@@ -220,7 +232,8 @@ impl WorkspaceStore {
     }
 }
 
-fn runs(connection: &Connection, filter: &RunFilter) -> Result<Vec<AutomationRun>, Fault> {
+/// Conditions are put together from fixed texts; values are always parameters.
+fn runs(connection: &Connection, filter: &RunFilter) -> Result<Vec<AutomationRun>, StoreFault> {
     let mut conditions = Vec::new();
     let mut parameters: Vec<Box<dyn rusqlite::ToSql>> = vec![
         Box::new(number(filter.page.limit)),

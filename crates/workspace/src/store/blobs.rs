@@ -1,4 +1,7 @@
 //! Long texts, each kept once under its hash.
+//!
+//! An event and the row of a note name the text by its hash, so that a version which comes again costs nothing. What is
+//! read is checked against the hash: a damaged file is told, never taken for a note.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -9,13 +12,13 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::error::Fault;
+use super::error::StoreFault;
 
 /// Shorter texts are read often and win little.
 const PACKED_BYTES_MIN: usize = 16 << 10;
 
 /// Keeps the text if it is long.
-pub(super) fn keep(connection: &Connection, text: &Text) -> Result<(), Fault> {
+pub(super) fn keep(connection: &Connection, text: &Text) -> Result<(), StoreFault> {
     let Some(blob) = text.blob() else {
         return Ok(());
     };
@@ -48,7 +51,7 @@ fn packed(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Gives a text that was read from the file its content.
-pub(super) fn resolve(connection: &Connection, text: &mut Text) -> Result<(), Fault> {
+pub(super) fn resolve(connection: &Connection, text: &mut Text) -> Result<(), StoreFault> {
     match text.blob() {
         Some(blob) if !text.is_resolved() => {
             text.resolve(load(connection, blob)?);
@@ -58,14 +61,15 @@ pub(super) fn resolve(connection: &Connection, text: &mut Text) -> Result<(), Fa
     }
 }
 
-fn load(connection: &Connection, blob: BlobRef) -> Result<Arc<str>, Fault> {
+/// A text that is missing, cannot be unpacked or has another hash is damage.
+fn load(connection: &Connection, blob: BlobRef) -> Result<Arc<str>, StoreFault> {
     let kept: Option<(bool, Vec<u8>)> = connection
         .prepare_cached("SELECT packed, bytes FROM blob WHERE hash = ?1")?
         .query_row([blob.hash.as_bytes().as_slice()], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
         .optional()?;
-    let missing = || Fault::Damaged(format!("the text {} is missing or damaged", blob.hash));
+    let missing = || StoreFault::Damaged(format!("the text {} is missing or damaged", blob.hash));
     let (is_packed, bytes) = kept.ok_or_else(missing)?;
     let bytes = if is_packed {
         unpacked(&bytes, blob.bytes).ok_or_else(missing)?

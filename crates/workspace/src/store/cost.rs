@@ -1,25 +1,13 @@
 //! What reading costs, measured in steps of SQLite's machine: they are the same on every computer.
 
-use std::cell::Cell;
-
 use bonded_kernel::{EventId, Millis, NoteId, RuleId, UserId, WorkspaceId};
 use bonded_workspace_rules::{Actor, Chain, Change, NewNote};
-use rusqlite::{Statement, StatementStatus};
 use tempfile::TempDir;
 
+use super::rows::steps;
 use super::{
     NoteFilter, NoteSort, Page, RunFilter, SearchQuery, SearchSort, WorkspaceStore, Write,
 };
-
-thread_local! {
-    static STEPS: Cell<i64> = const { Cell::new(0) };
-}
-
-/// Adds what a statement cost to what this thread has spent.
-pub(super) fn book(statement: &Statement<'_>) {
-    let steps = i64::from(statement.reset_status(StatementStatus::VmStep));
-    STEPS.set(STEPS.get() + steps);
-}
 
 pub(super) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);
 
@@ -80,9 +68,9 @@ async fn costs(store: &WorkspaceStore) -> Vec<(&'static str, i64)> {
     };
     macro_rules! cost {
         ($($name:literal => $read:expr;)*) => {$(
-            STEPS.set(0);
+            steps::take();
             $read.await.expect("it reads");
-            costs.push(($name, STEPS.get()));
+            costs.push(($name, steps::take()));
         )*};
     }
     let list = |sort, kind: Option<&str>| {

@@ -1,4 +1,8 @@
 //! What can go wrong in a workspace store.
+//!
+//! Two kinds, which callers treat differently: a refusal is an answer to whoever asked, and a failure of the store is
+//! for whoever runs the server. Inside of a transaction there is a third: damage, which is a failure that trying again
+//! does not mend.
 
 use bonded_workspace_rules::Refused;
 use rusqlite::ErrorCode;
@@ -12,6 +16,7 @@ pub enum WorkspaceError {
     /// The change is not allowed or does not fit; nothing is wrong with the store.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// The file could not be read or written, or holds what it cannot.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -28,7 +33,7 @@ impl WorkspaceError {
 
 /// Why something inside a transaction did not work.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum StoreFault {
     /// The change is not to be made.
     Refused(Box<Refused>),
     Sql(rusqlite::Error),
@@ -36,7 +41,7 @@ pub(super) enum Fault {
     Damaged(String),
 }
 
-impl Fault {
+impl StoreFault {
     /// Whether nothing else in the same transaction can be made either: the disk is full, the file is locked.
     pub(super) fn concerns_all(&self) -> bool {
         match self {
@@ -46,25 +51,27 @@ impl Fault {
     }
 }
 
-impl From<Refused> for Fault {
+impl From<Refused> for StoreFault {
     fn from(refused: Refused) -> Self {
         Self::Refused(Box::new(refused))
     }
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for StoreFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<FromSqlError> for Fault {
+impl From<FromSqlError> for StoreFault {
+    /// A column of another type than this program writes is damage.
     fn from(error: FromSqlError) -> Self {
         Self::Damaged(error.to_string())
     }
 }
 
-impl From<serde_json::Error> for Fault {
+impl From<serde_json::Error> for StoreFault {
+    /// A text that is no JSON, or other JSON than this program writes, is damage.
     fn from(error: serde_json::Error) -> Self {
         Self::Damaged(error.to_string())
     }

@@ -1,4 +1,7 @@
 //! Links between notes, followed in both directions.
+//!
+//! A link is kept as it is written, and where it leads is decided when somebody asks: a note that is renamed, deleted
+//! or made later changes where links lead without a write to those who link.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +9,10 @@ use bonded_kernel::{NoteId, WorkspaceId, folded};
 use bonded_workspace_rules::Note;
 use rusqlite::{Connection, params};
 
-use super::error::Fault;
-use super::{ListedNote, WorkspaceError, WorkspaceStore, rows};
+use super::error::{StoreFault, WorkspaceError};
+use super::notes::ListedNote;
+use super::rows;
+use super::workspace_store::WorkspaceStore;
 
 impl WorkspaceStore {
     /// The notes with a link that leads to this one, by title.
@@ -61,7 +66,7 @@ pub(super) fn target_of(
     connection: &Connection,
     workspace: i64,
     written: &str,
-) -> Result<Option<NoteId>, Fault> {
+) -> Result<Option<NoteId>, StoreFault> {
     let sql = "SELECT id FROM note WHERE workspace = ?1 AND folded = ?2 AND deleted_at IS NULL \
                ORDER BY title <> ?3, created_at, id LIMIT 1";
     let parameters = params![workspace, folded(written), written];
@@ -85,7 +90,8 @@ pub(super) fn target_of(
     rows::one(connection, sql, parameters, |_| Ok(id))
 }
 
-fn backlinks(connection: &Connection, id: NoteId) -> Result<Vec<ListedNote>, Fault> {
+/// The list is as long as there are notes that link here.
+fn backlinks(connection: &Connection, id: NoteId) -> Result<Vec<ListedNote>, StoreFault> {
     let mut found = Vec::new();
     for source in linking(connection, id)? {
         let sql = format!("{} WHERE note.key = ?1", rows::NOTE);
@@ -97,7 +103,7 @@ fn backlinks(connection: &Connection, id: NoteId) -> Result<Vec<ListedNote>, Fau
 }
 
 /// The keys of the notes that link to this one, none of them deleted.
-fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, Fault> {
+fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, StoreFault> {
     let sql = "SELECT workspace, folded FROM note WHERE id = ?1";
     let place = rows::one(connection, sql, [id.as_bytes()], |row| {
         Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
@@ -114,7 +120,7 @@ fn linking_to(
     workspace: i64,
     title: &str,
     id: NoteId,
-) -> Result<Vec<i64>, Fault> {
+) -> Result<Vec<i64>, StoreFault> {
     let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
                WHERE link.workspace = ?1 AND link.folded IN (?2, ?3) AND note.deleted_at IS NULL \
                ORDER BY link.source";
@@ -160,7 +166,7 @@ pub(super) fn backlink_count(
     connection: &Connection,
     workspace: i64,
     note: &Note,
-) -> Result<u64, Fault> {
+) -> Result<u64, StoreFault> {
     let title = folded(&note.title);
     let sources = linking_to(connection, workspace, &title, note.note_id)?;
     Ok(sources.len() as u64)

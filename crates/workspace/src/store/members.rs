@@ -1,23 +1,29 @@
 //! Workspaces and who is what in them.
+//!
+//! These are reads for requests and for decisions. Whoever is disabled counts as no member wherever somebody asks in
+//! their own name.
 
 use bonded_kernel::{UserId, WorkspaceId};
 use bonded_workspace_rules::{Refused, Role, Workspace, WorkspaceState};
 use rusqlite::{Connection, params};
 
-use super::accounts::UserState;
 use super::codes::from_word;
-use super::error::Fault;
-use super::{WorkspaceError, WorkspaceStore, rows};
+use super::error::{StoreFault, WorkspaceError};
+use super::people::UserState;
+use super::rows;
+use super::workspace_store::WorkspaceStore;
 
 /// Somebody in a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct MemberStanding {
+    /// Whether the workspace may be read or written.
     pub state: WorkspaceState,
     /// None for whoever is no member.
     pub role: Option<Role>,
 }
 
 impl WorkspaceStore {
+    /// The workspace with this id, deleted ones too.
     pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, WorkspaceError> {
         self.look_up(|connection| {
             let sql = format!("{} WHERE id = ?1", rows::WORKSPACE);
@@ -87,7 +93,7 @@ impl WorkspaceStore {
         &self,
         workspace: WorkspaceId,
         user: UserId,
-    ) -> Result<Option<Standing>, WorkspaceError> {
+    ) -> Result<Option<MemberStanding>, WorkspaceError> {
         self.look_up(|connection| {
             let sql = "SELECT workspace.state, role FROM workspace \
                  LEFT JOIN member ON member.workspace = workspace.key AND user = ?2 \
@@ -96,7 +102,7 @@ impl WorkspaceStore {
             let parameters = params![workspace.as_bytes(), user.as_bytes()];
             rows::one(connection, sql, parameters, |row| {
                 let role = row.get_ref(1)?.as_str_or_null()?;
-                Ok(Standing {
+                Ok(MemberStanding {
                     state: from_word(row.get_ref(0)?.as_str()?)?,
                     role: role.map(from_word).transpose()?,
                 })
@@ -105,11 +111,12 @@ impl WorkspaceStore {
     }
 }
 
+/// As the row says, whether or not the person may come in.
 pub(super) fn role_in(
     connection: &Connection,
     workspace: i64,
     user: UserId,
-) -> Result<Option<Role>, Fault> {
+) -> Result<Option<Role>, StoreFault> {
     let sql = "SELECT role FROM member WHERE workspace = ?1 AND user = ?2";
     rows::one(
         connection,
@@ -127,7 +134,7 @@ pub(super) fn role_of_active(
     connection: &Connection,
     workspace: i64,
     user: UserId,
-) -> Result<Option<Role>, Fault> {
+) -> Result<Option<Role>, StoreFault> {
     let sql = "SELECT 1 FROM user WHERE id = ?1 AND state <> 'active'";
     let is_out = rows::one(connection, sql, [user.as_bytes()], |_| Ok(()))?;
     match is_out {
@@ -137,7 +144,7 @@ pub(super) fn role_of_active(
 }
 
 /// Refuses somebody who is kept out, or has gone, as a member: what is handed to them, nobody gets back.
-pub(super) fn check_can_join(connection: &Connection, user_id: UserId) -> Result<(), Fault> {
+pub(super) fn check_can_join(connection: &Connection, user_id: UserId) -> Result<(), StoreFault> {
     let sql = "SELECT state FROM user WHERE id = ?1";
     let state = rows::one(connection, sql, [user_id.as_bytes()], |row| {
         from_word(row.get_ref(0)?.as_str()?)
@@ -150,7 +157,7 @@ pub(super) fn check_can_join(connection: &Connection, user_id: UserId) -> Result
 }
 
 /// Who owns a workspace.
-pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<Vec<UserId>, Fault> {
+pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<Vec<UserId>, StoreFault> {
     let sql = "SELECT user FROM member WHERE workspace = ?1 AND role = 'owner' ORDER BY user";
     rows::all(connection, sql, [workspace], |row| {
         Ok(UserId::from_bytes(row.get(0)?))
@@ -158,7 +165,7 @@ pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<Vec<User
 }
 
 /// The owner of the installation.
-pub(super) fn owner_of_all(connection: &Connection) -> Result<Option<UserId>, Fault> {
+pub(super) fn owner_of_all(connection: &Connection) -> Result<Option<UserId>, StoreFault> {
     let sql = "SELECT id FROM user WHERE is_owner = 1";
     rows::one(connection, sql, [], |row| {
         Ok(UserId::from_bytes(row.get(0)?))

@@ -1,4 +1,7 @@
 //! Notes, as they are and as they were.
+//!
+//! The row of a note is its newest state; older ones are folded from the nearest snapshot and the events after it, so
+//! that a look at an old version costs a bounded number of events.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +11,16 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::codes::number;
-use super::error::Fault;
-use super::{WorkspaceError, WorkspaceStore, blobs, rows, streams};
+use super::error::{StoreFault, WorkspaceError};
+use super::workspace_store::WorkspaceStore;
+use super::{blobs, rows, streams};
 
 /// Which part of a long answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
+    /// The most that come back.
     pub limit: u64,
+    /// How many are passed over.
     pub offset: u64,
 }
 
@@ -30,10 +36,15 @@ impl Default for Page {
 /// Which notes to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoteFilter {
+    /// Notes of this workspace only.
     pub workspace: WorkspaceId,
+    /// Only notes of this kind; None means any.
     pub note_kind: Option<String>,
+    /// Deleted notes are left out otherwise.
     pub include_deleted: bool,
+    /// Which come first.
     pub sort: NoteSort,
+    /// Which part of the list.
     pub page: Page,
 }
 
@@ -45,22 +56,34 @@ pub enum NoteSort {
     Updated,
     /// The newest is first.
     Created,
+    /// By the title in any case.
     Title,
 }
 
 /// A note without its text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ListedNote {
+    /// What to ask for the whole note with.
     pub note_id: NoteId,
+    /// Where it is.
     pub workspace_id: WorkspaceId,
+    /// As it is written; lists sort by it in any case.
     pub title: String,
+    /// What a filter by kind compares with.
     pub note_kind: String,
+    /// For whom it is meant.
     pub access_scope: AccessScope,
+    /// In the order in which they were given.
     pub keywords: Vec<String>,
+    /// All of it, which is bounded, unlike the text.
     pub metadata: Metadata,
+    /// The version that a change of it would have to name.
     pub version: u64,
+    /// When it was made.
     pub created_at: Millis,
+    /// When it was written to last.
     pub updated_at: Millis,
+    /// Since when it is deleted; None while it is not.
     pub deleted_at: Option<Millis>,
 }
 
@@ -133,13 +156,15 @@ impl WorkspaceStore {
         .await
     }
 
+    /// One page of a workspace's notes.
     pub async fn notes(&self, filter: NoteFilter) -> Result<Vec<ListedNote>, WorkspaceError> {
         self.read(move |connection| listed(connection, &filter))
             .await
     }
 }
 
-fn note_now(connection: &Connection, note: NoteId) -> Result<Option<Note>, Fault> {
+/// Without the key, for callers outside of the store.
+fn note_now(connection: &Connection, note: NoteId) -> Result<Option<Note>, StoreFault> {
     Ok(keyed_note(connection, note)?.map(|(_, note)| note))
 }
 
@@ -147,7 +172,7 @@ fn note_now(connection: &Connection, note: NoteId) -> Result<Option<Note>, Fault
 pub(super) fn keyed_note(
     connection: &Connection,
     note: NoteId,
-) -> Result<Option<(i64, Note)>, Fault> {
+) -> Result<Option<(i64, Note)>, StoreFault> {
     let sql = format!("{} WHERE note.id = ?1", rows::NOTE);
     let mut found = rows::one(connection, &sql, [note.as_bytes()], rows::note)?;
     if let Some((_, note)) = &mut found {
@@ -161,7 +186,7 @@ pub(super) fn note_at(
     connection: &Connection,
     id: NoteId,
     version: u64,
-) -> Result<Option<Note>, Fault> {
+) -> Result<Option<Note>, StoreFault> {
     let sql = "SELECT body FROM snapshot WHERE note = (SELECT key FROM note WHERE id = ?1) AND version <= ?2 \
                ORDER BY version DESC LIMIT 1";
     let parameters = params![id.as_bytes(), number(version)];
@@ -180,7 +205,8 @@ pub(super) fn note_at(
     Ok(note)
 }
 
-fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote>, Fault> {
+/// Kind and deletion are part of the text of the query, so that each combination can use its index.
+fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote>, StoreFault> {
     let Some(workspace) = rows::workspace_key(connection, filter.workspace)? else {
         return Ok(vec![]);
     };

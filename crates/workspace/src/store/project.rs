@@ -1,33 +1,44 @@
 //! What follows from an event in the other tables.
+//!
+//! Tables are projections: they hold nothing that does not follow from events. The row of an event refers to those of
+//! its workspace and its note, so what is new is made before (`prepare`) and everything else after (`project`). Several
+//! events of one change see each other, because the view is moved on with each.
 
 mod automation;
 mod notes;
 
-use bonded_workspace_rules::{Change, MemberSet, StoredEvent, Workspace, WorkspaceEvent, apply};
+use bonded_kernel::UserId;
+use bonded_workspace_rules::{
+    Change, EventSubject, MemberFact, MemberSet, StoredEvent, Workspace, WorkspaceEvent,
+    WorkspaceFact, apply,
+};
 use rusqlite::{Connection, params};
 
-use super::Outcome;
 use super::codes::{number, time, word};
-use super::error::Fault;
-use super::views::{self, Loaded};
-use super::words::Waiting;
+use super::error::StoreFault;
+use super::views::{self, LoadedView};
+use super::words::WaitingWords;
+use super::write::WriteOutcome;
 
 /// The state that a change finds, and that each of its events moves on.
 #[derive(Debug)]
 pub(super) struct Projection<'a> {
     connection: &'a Connection,
-    loaded: Loaded,
+    loaded: LoadedView,
 }
 
 impl<'a> Projection<'a> {
-    pub(super) fn new(connection: &'a Connection, loaded: Loaded) -> Self {
+    /// The view must be the one that the change was decided with.
+    pub(super) fn new(connection: &'a Connection, loaded: LoadedView) -> Self {
         Self { connection, loaded }
     }
 
+    /// None until a new workspace has its row.
     pub(super) fn workspace_key(&self) -> Option<i64> {
         self.loaded.workspace_key
     }
 
+    /// Numbers have no gaps: the transaction is the only one that writes.
     pub(super) fn next_seq(&self) -> u64 {
         self.loaded.last_seq + 1
     }
@@ -45,29 +56,13 @@ impl<'a> Projection<'a> {
     }
 
     /// Makes the rows that the event's own row refers to, and says which note it is about.
-    pub(super) fn prepare(&mut self, stored: &StoredEvent) -> Result<Option<i64>, Fault> {
-        match &stored.event {
-            WorkspaceEvent::WorkspaceCreated { name } => {
-                self.connection
-                    .prepare_cached(
-                        "INSERT INTO workspace (id, name, state, created_at, updated_at, last_seq) \
-                         VALUES (?1, ?2, 'active', ?3, ?3, 0)",
-                    )?
-                    .execute(params![
-                        stored.workspace_id.as_bytes(),
-                        name,
-                        time(stored.at)
-                    ])?;
-                self.loaded.workspace_key = Some(self.connection.last_insert_rowid());
+    pub(super) fn prepare(&mut self, stored: &StoredEvent) -> Result<Option<i64>, StoreFault> {
+        match stored.event.subject() {
+            EventSubject::Workspace(WorkspaceFact::Created { name }) => {
+                self.insert_workspace(stored, name)?;
                 Ok(None)
             }
-            WorkspaceEvent::NoteCreated(_)
-            | WorkspaceEvent::NoteUpdated(_)
-            | WorkspaceEvent::NoteTitleChanged { .. }
-            | WorkspaceEvent::NoteDeleted { .. }
-            | WorkspaceEvent::NoteUndeleted { .. }
-            | WorkspaceEvent::NoteMetadataSet { .. }
-            | WorkspaceEvent::NoteMetadataDeleted { .. } => {
+            EventSubject::Note(..) => {
                 apply(&mut self.loaded.view.note, stored);
                 let is_new = self.loaded.note_key.is_none();
                 if is_new {
@@ -75,22 +70,29 @@ impl<'a> Projection<'a> {
                 }
                 Ok(self.loaded.note_key)
             }
-            WorkspaceEvent::WorkspaceUpdated { .. }
-            | WorkspaceEvent::MemberSet(_)
-            | WorkspaceEvent::MemberRemoved { .. }
-            | WorkspaceEvent::RuleCreated { .. }
-            | WorkspaceEvent::RuleUpdated { .. }
-            | WorkspaceEvent::RuleDeleted { .. }
-            | WorkspaceEvent::AutomationQueued(_)
-            | WorkspaceEvent::AutomationRunning { .. }
-            | WorkspaceEvent::AutomationSucceeded(_)
-            | WorkspaceEvent::AutomationFailed(_)
-            | WorkspaceEvent::AutomationCancelled(_)
-            | WorkspaceEvent::OperationProposed(_)
-            | WorkspaceEvent::OperationApplied { .. }
-            | WorkspaceEvent::OperationRejected { .. }
-            | WorkspaceEvent::IssueRecorded(_) => Ok(None),
+            EventSubject::Workspace(WorkspaceFact::Updated { .. })
+            | EventSubject::Member(_)
+            | EventSubject::Rule(_)
+            | EventSubject::Run(..)
+            | EventSubject::Operation(_)
+            | EventSubject::Issue(_) => Ok(None),
         }
+    }
+
+    /// `last_seq` is 0 until its first event is projected.
+    fn insert_workspace(&mut self, stored: &StoredEvent, name: &str) -> Result<(), StoreFault> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO workspace (id, name, state, created_at, updated_at, last_seq) \
+                 VALUES (?1, ?2, 'active', ?3, ?3, 0)",
+            )?
+            .execute(params![
+                stored.workspace_id.as_bytes(),
+                name,
+                time(stored.at)
+            ])?;
+        self.loaded.workspace_key = Some(self.connection.last_insert_rowid());
+        Ok(())
     }
 
     /// Brings the tables to where they stand after the event, but for words, which wait for the transaction's end.
@@ -98,48 +100,29 @@ impl<'a> Projection<'a> {
         &mut self,
         stored: &StoredEvent,
         row: u64,
-        words: &mut Waiting,
-    ) -> Result<(), Fault> {
+        words: &mut WaitingWords,
+    ) -> Result<(), StoreFault> {
         self.loaded.last_seq = stored.event_seq;
         self.connection
             .prepare_cached("UPDATE workspace SET last_seq = ?2 WHERE key = ?1")?
             .execute(params![self.loaded.workspace_key, number(stored.event_seq)])?;
-        match &stored.event {
-            WorkspaceEvent::WorkspaceCreated { .. } | WorkspaceEvent::WorkspaceUpdated { .. } => {
+        match stored.event.subject() {
+            EventSubject::Workspace(_) => {
                 Workspace::apply(&mut self.loaded.view.workspace, stored);
                 self.update_workspace()
             }
-            WorkspaceEvent::MemberSet(member) => self.set_member(member),
-            WorkspaceEvent::MemberRemoved { user_id } => {
-                self.loaded.view.member = None;
-                self.connection
-                    .prepare_cached("DELETE FROM member WHERE workspace = ?1 AND user = ?2")?
-                    .execute(params![self.loaded.workspace_key, user_id.as_bytes()])?;
-                Ok(())
-            }
-            WorkspaceEvent::NoteCreated(_)
-            | WorkspaceEvent::NoteUpdated(_)
-            | WorkspaceEvent::NoteTitleChanged { .. }
-            | WorkspaceEvent::NoteDeleted { .. }
-            | WorkspaceEvent::NoteUndeleted { .. }
-            | WorkspaceEvent::NoteMetadataSet { .. }
-            | WorkspaceEvent::NoteMetadataDeleted { .. } => self.project_note(stored, row, words),
-            WorkspaceEvent::RuleCreated { .. }
-            | WorkspaceEvent::RuleUpdated { .. }
-            | WorkspaceEvent::RuleDeleted { .. }
-            | WorkspaceEvent::AutomationQueued(_)
-            | WorkspaceEvent::AutomationRunning { .. }
-            | WorkspaceEvent::AutomationSucceeded(_)
-            | WorkspaceEvent::AutomationFailed(_)
-            | WorkspaceEvent::AutomationCancelled(_)
-            | WorkspaceEvent::OperationProposed(_)
-            | WorkspaceEvent::OperationApplied { .. }
-            | WorkspaceEvent::OperationRejected { .. }
-            | WorkspaceEvent::IssueRecorded(_) => self.project_automation(stored, row),
+            EventSubject::Member(MemberFact::Set(member)) => self.set_member(member),
+            EventSubject::Member(MemberFact::Removed(user_id)) => self.remove_member(user_id),
+            EventSubject::Note(_, fact) => self.project_note(fact, row, words),
+            EventSubject::Rule(fact) => self.project_rule(fact),
+            EventSubject::Run(_, fact) => self.project_run(stored, fact),
+            EventSubject::Operation(fact) => self.project_operation(stored, fact),
+            EventSubject::Issue(_) => self.insert_issue(row),
         }
     }
 
-    fn update_workspace(&self) -> Result<(), Fault> {
+    /// From the folded workspace, so that the row and the fold cannot differ.
+    fn update_workspace(&self) -> Result<(), StoreFault> {
         let Some(workspace) = &self.loaded.view.workspace else {
             return Ok(());
         };
@@ -156,7 +139,8 @@ impl<'a> Projection<'a> {
         Ok(())
     }
 
-    fn set_member(&mut self, member: &MemberSet) -> Result<(), Fault> {
+    /// One row for each person and workspace.
+    fn set_member(&mut self, member: &MemberSet) -> Result<(), StoreFault> {
         // Whom the change is about comes last.
         self.loaded.view.member = Some(member.role);
         self.connection
@@ -171,15 +155,24 @@ impl<'a> Projection<'a> {
         Ok(())
     }
 
+    /// The event stays, and says who was a member.
+    fn remove_member(&mut self, user_id: UserId) -> Result<(), StoreFault> {
+        self.loaded.view.member = None;
+        self.connection
+            .prepare_cached("DELETE FROM member WHERE workspace = ?1 AND user = ?2")?
+            .execute(params![self.loaded.workspace_key, user_id.as_bytes()])?;
+        Ok(())
+    }
+
     /// How what the change was about stands now.
-    pub(super) fn outcome(self, change: &Change) -> Result<Outcome, Fault> {
+    pub(super) fn outcome(self, change: &Change) -> Result<WriteOutcome, StoreFault> {
         let view = self.loaded.view;
         let outcome = match change {
             Change::CreateWorkspace { .. } | Change::UpdateWorkspace { .. } => {
-                view.workspace.map(Outcome::Workspace)
+                view.workspace.map(WriteOutcome::Workspace)
             }
             Change::SetMember { user_id, .. } | Change::RemoveMember { user_id, .. } => {
-                Some(Outcome::Member {
+                Some(WriteOutcome::Member {
                     user_id: *user_id,
                     role: view.member,
                 })
@@ -189,23 +182,24 @@ impl<'a> Projection<'a> {
             | Change::DeleteNote { .. }
             | Change::UndeleteNote { .. }
             | Change::SetMetadata { .. }
-            | Change::DeleteMetadata { .. } => view.note.map(|note| Outcome::Note(Box::new(note))),
+            | Change::DeleteMetadata { .. } => {
+                view.note.map(|note| WriteOutcome::Note(Box::new(note)))
+            }
             Change::CreateRule { rule_id, .. }
             | Change::UpdateRule { rule_id, .. }
-            | Change::DeleteRule { rule_id, .. } => {
-                views::rule(self.connection, *rule_id)?.map(|rule| Outcome::Rule(Box::new(rule)))
-            }
+            | Change::DeleteRule { rule_id, .. } => views::rule(self.connection, *rule_id)?
+                .map(|rule| WriteOutcome::Rule(Box::new(rule))),
             Change::Fire(_) | Change::MoveRun { .. } => {
-                view.run.map(|run| Outcome::Run(Box::new(run)))
+                view.run.map(|run| WriteOutcome::Run(Box::new(run)))
             }
             Change::Propose { operation_id, .. } | Change::Review { operation_id, .. } => {
                 views::operation(self.connection, *operation_id)?
-                    .map(|operation| Outcome::Operation(Box::new(operation)))
+                    .map(|operation| WriteOutcome::Operation(Box::new(operation)))
             }
             Change::RecordIssue { .. }
             | Change::Considered { .. }
             | Change::ConsideredSchedule { .. } => None,
         };
-        Ok(outcome.unwrap_or(Outcome::Done))
+        Ok(outcome.unwrap_or(WriteOutcome::Done))
     }
 }

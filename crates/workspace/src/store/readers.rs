@@ -1,10 +1,13 @@
 //! Reading one state of the file, and waiting for a turn to.
+//!
+//! There are two pools: one for reads that may take long, which are waited for in turn, and one for single rows, which
+//! are read on the thread that asks. Otherwise a few long searches would keep everybody from being let in at all.
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::error::{Fault, WorkspaceError};
+use super::error::{StoreFault, WorkspaceError};
 use bonded_state::StoreError;
 use bonded_state::sqlite::file::StoreFile;
 use bonded_state::sqlite::pool::{Pool, connections_max};
@@ -18,6 +21,7 @@ const CACHE_KIB: i64 = 2048;
 /// The same where only single rows are looked up.
 const LOOKUP_CACHE_KIB: i64 = 256;
 
+/// Cheap reads never wait behind long ones.
 #[derive(Debug)]
 pub(super) struct Readers {
     pool: Pool,
@@ -26,6 +30,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
+    /// Connections are opened when they are first needed.
     pub(super) fn new(file: StoreFile) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -43,6 +48,7 @@ impl Readers {
         self.pool.turn().await
     }
 
+    /// So that the writer is the last one to close the file.
     pub(super) fn close_idle(&self) {
         self.pool.close_idle();
         self.lookups.close_idle();
@@ -51,10 +57,12 @@ impl Readers {
     /// Reads one state of the file, whatever is written meanwhile.
     pub(super) fn read<T>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Fault>,
+        read: impl FnOnce(&Connection) -> Result<T, StoreFault>,
     ) -> Result<T, WorkspaceError> {
         let result = self.pool.lend(|connection| {
-            let transaction = connection.unchecked_transaction().map_err(Fault::Sql)?;
+            let transaction = connection
+                .unchecked_transaction()
+                .map_err(StoreFault::Sql)?;
             read(&transaction)
         })?;
         result.map_err(|fault| error(self.pool.file(), fault))
@@ -63,7 +71,7 @@ impl Readers {
     /// Reads with one statement, which sees one state of the file by itself, and without waiting for a turn.
     pub(super) fn look_up<T>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Fault>,
+        read: impl FnOnce(&Connection) -> Result<T, StoreFault>,
     ) -> Result<T, WorkspaceError> {
         let result = self.lookups.lend(read)?;
         result.map_err(|fault| error(self.lookups.file(), fault))
@@ -86,11 +94,11 @@ pub(super) fn set_up(
 }
 
 /// What a fault in a transaction is to the caller.
-pub(super) fn error(file: &StoreFile, fault: Fault) -> WorkspaceError {
+pub(super) fn error(file: &StoreFile, fault: StoreFault) -> WorkspaceError {
     match fault {
-        Fault::Refused(refused) => (*refused).into(),
-        Fault::Sql(error) => file.sql(&error).into(),
-        Fault::Damaged(why) => StoreError::Corrupt {
+        StoreFault::Refused(refused) => (*refused).into(),
+        StoreFault::Sql(error) => file.sql(&error).into(),
+        StoreFault::Damaged(why) => StoreError::Corrupt {
             file: file.path(),
             why,
         }
@@ -108,7 +116,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_finds_all_connections_taken_waits_for_one() {
-        let file = StoreFile::new("unused".as_ref(), &super::super::LAYOUT);
+        let file = StoreFile::new("unused".as_ref(), &crate::store::workspace_store::LAYOUT);
         let readers = Readers::new(file.expect("a path is all it takes"));
         let taken: Vec<_> = (0..readers.pool.free_turns())
             .map(|_| readers.turn().now_or_never())

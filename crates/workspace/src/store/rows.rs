@@ -1,4 +1,7 @@
 //! How rows become what they stand for.
+//!
+//! Each query text has its columns in the order in which the function below it reads them; whoever changes one changes
+//! the other. What cannot be read is damage, never a default.
 
 use bonded_kernel::{EventId, NoteId, RuleId, RunId, Text, WorkspaceId};
 use bonded_workspace_rules::{
@@ -9,18 +12,21 @@ use serde::{Deserialize, Serialize};
 
 use super::blobs;
 use super::codes::{at, bytes, count, from_word};
-use super::error::Fault;
+use super::error::StoreFault;
 
 /// A rule, and whether it was deleted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredRule {
+    /// As it stood after its last change.
     pub rule: Rule,
+    /// A deleted rule stays known, because its runs refer to it.
     pub is_deleted: bool,
 }
 
 pub(super) const WORKSPACE: &str = "SELECT id, name, state, created_at, updated_at FROM workspace";
 
-pub(super) fn workspace(row: &Row<'_>) -> Result<Workspace, Fault> {
+/// Reads what `WORKSPACE` selects.
+pub(super) fn workspace(row: &Row<'_>) -> Result<Workspace, StoreFault> {
     Ok(Workspace {
         workspace_id: WorkspaceId::from_bytes(id(row, 0)?),
         name: row.get(1)?,
@@ -30,11 +36,15 @@ pub(super) fn workspace(row: &Row<'_>) -> Result<Workspace, Fault> {
     })
 }
 
+/// Joined with the workspace, because rows name it by its key and events by its id.
 pub(super) const EVENT: &str = "SELECT event.row, event.id, workspace.id, seq, at, version, depth, cause, actor, body \
      FROM event JOIN workspace ON workspace.key = event.workspace";
 
 /// The event and its place among all events.
-pub(super) fn event(connection: &Connection, row: &Row<'_>) -> Result<(u64, StoredEvent), Fault> {
+pub(super) fn event(
+    connection: &Connection,
+    row: &Row<'_>,
+) -> Result<(u64, StoredEvent), StoreFault> {
     let (place, mut stored) = light_event(row)?;
     if let Some(markdown) = stored.event.markdown_mut() {
         blobs::resolve(connection, markdown)?;
@@ -43,7 +53,7 @@ pub(super) fn event(connection: &Connection, row: &Row<'_>) -> Result<(u64, Stor
 }
 
 /// The same, but a long text of it is not loaded.
-pub(super) fn light_event(row: &Row<'_>) -> Result<(u64, StoredEvent), Fault> {
+pub(super) fn light_event(row: &Row<'_>) -> Result<(u64, StoredEvent), StoreFault> {
     let event: WorkspaceEvent = from_json(row, 9)?;
     let cause = match row.get_ref(7)?.as_blob_or_null()? {
         Some(cause) => Some(EventId::from_bytes(bytes(cause)?)),
@@ -66,12 +76,13 @@ pub(super) fn light_event(row: &Row<'_>) -> Result<(u64, StoredEvent), Fault> {
     Ok((count(row.get(0)?), stored))
 }
 
+/// The text is either in `text` or named in `blob`.
 pub(super) const NOTE: &str = "SELECT note.key, note.id, workspace.id, title, kind, scope, keywords, metadata, text, blob, \
      version, note.created_at, note.updated_at, deleted_at \
      FROM note JOIN workspace ON workspace.key = note.workspace";
 
 /// The note and its key, its text not loaded yet where it is long.
-pub(super) fn note(row: &Row<'_>) -> Result<(i64, Note), Fault> {
+pub(super) fn note(row: &Row<'_>) -> Result<(i64, Note), StoreFault> {
     let text: Option<String> = row.get(8)?;
     let markdown: Text = match text {
         Some(text) => text.into(),
@@ -96,7 +107,8 @@ pub(super) fn note(row: &Row<'_>) -> Result<(i64, Note), Fault> {
 
 pub(super) const RULE: &str = "SELECT body, deleted FROM rule";
 
-pub(super) fn rule(row: &Row<'_>) -> Result<StoredRule, Fault> {
+/// Reads what `RULE` selects.
+pub(super) fn rule(row: &Row<'_>) -> Result<StoredRule, StoreFault> {
     Ok(StoredRule {
         rule: from_json(row, 0)?,
         is_deleted: row.get(1)?,
@@ -107,7 +119,8 @@ pub(super) const RUN: &str = "SELECT run.id, rule, workspace.id, event, status, 
      error_code, result, audit \
      FROM run JOIN workspace ON workspace.key = run.workspace";
 
-pub(super) fn run(row: &Row<'_>) -> Result<AutomationRun, Fault> {
+/// Reads what `RUN` selects.
+pub(super) fn run(row: &Row<'_>) -> Result<AutomationRun, StoreFault> {
     let audit: Option<String> = row.get(11)?;
     Ok(AutomationRun {
         run_id: run_id(row.get_ref(0)?.as_str()?)?,
@@ -129,19 +142,23 @@ pub(super) fn run(row: &Row<'_>) -> Result<AutomationRun, Fault> {
 
 pub(super) const OPERATION: &str = "SELECT body FROM operation";
 
-pub(super) fn operation(row: &Row<'_>) -> Result<Operation, Fault> {
+/// Reads what `OPERATION` selects.
+pub(super) fn operation(row: &Row<'_>) -> Result<Operation, StoreFault> {
     from_json(row, 0)
 }
 
-pub(super) fn run_id(text: &str) -> Result<RunId, Fault> {
-    RunId::new(text).map_err(|error| Fault::Damaged(error.to_string()))
+/// A text that names no run is damage.
+pub(super) fn run_id(text: &str) -> Result<RunId, StoreFault> {
+    RunId::new(text).map_err(|error| StoreFault::Damaged(error.to_string()))
 }
 
-fn id(row: &Row<'_>, index: usize) -> Result<[u8; 16], Fault> {
+/// Ids are 16 bytes.
+fn id(row: &Row<'_>, index: usize) -> Result<[u8; 16], StoreFault> {
     bytes(row.get_ref(index)?.as_blob()?)
 }
 
-fn from_json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, index: usize) -> Result<T, Fault> {
+/// For columns that hold a whole value.
+fn from_json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, index: usize) -> Result<T, StoreFault> {
     let text = row.get_ref(index)?.as_str()?;
     Ok(serde_json::from_str(text)?)
 }
@@ -151,14 +168,14 @@ pub(super) fn one<T>(
     connection: &Connection,
     sql: &str,
     parameters: impl rusqlite::Params,
-    read: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
-) -> Result<Option<T>, Fault> {
+    read: impl FnOnce(&Row<'_>) -> Result<T, StoreFault>,
+) -> Result<Option<T>, StoreFault> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(parameters)?;
     let found = rows.next()?.map(read).transpose();
     drop(rows);
     #[cfg(test)]
-    super::cost::book(&statement);
+    steps::book(&statement);
     found
 }
 
@@ -168,7 +185,7 @@ pub(super) fn are_at_most(
     rows_max: usize,
     sql: &str,
     parameters: impl rusqlite::Params,
-) -> Result<bool, Fault> {
+) -> Result<bool, StoreFault> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(parameters)?;
     let mut found = 0;
@@ -177,7 +194,7 @@ pub(super) fn are_at_most(
     }
     drop(rows);
     #[cfg(test)]
-    super::cost::book(&statement);
+    steps::book(&statement);
     Ok(found <= rows_max)
 }
 
@@ -186,8 +203,8 @@ pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,
     parameters: impl rusqlite::Params,
-    mut read: impl FnMut(&Row<'_>) -> Result<T, Fault>,
-) -> Result<Vec<T>, Fault> {
+    mut read: impl FnMut(&Row<'_>) -> Result<T, StoreFault>,
+) -> Result<Vec<T>, StoreFault> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(parameters)?;
     let mut found = Vec::new();
@@ -196,7 +213,7 @@ pub(super) fn all<T>(
     }
     drop(rows);
     #[cfg(test)]
-    super::cost::book(&statement);
+    steps::book(&statement);
     Ok(found)
 }
 
@@ -204,10 +221,33 @@ pub(super) fn all<T>(
 pub(super) fn workspace_key(
     connection: &Connection,
     workspace: WorkspaceId,
-) -> Result<Option<i64>, Fault> {
+) -> Result<Option<i64>, StoreFault> {
     let key = connection
         .prepare_cached("SELECT key FROM workspace WHERE id = ?1")?
         .query_row([workspace.as_bytes()], |row| row.get(0))
         .optional()?;
     Ok(key)
+}
+
+/// What reading costs, counted for each thread.
+#[cfg(test)]
+pub(super) mod steps {
+    use std::cell::Cell;
+
+    use rusqlite::{Statement, StatementStatus};
+
+    thread_local! {
+        static STEPS: Cell<i64> = const { Cell::new(0) };
+    }
+
+    /// Adds what a statement cost to what this thread has spent.
+    pub(super) fn book(statement: &Statement<'_>) {
+        let steps = i64::from(statement.reset_status(StatementStatus::VmStep));
+        STEPS.set(STEPS.get() + steps);
+    }
+
+    /// What this thread has spent since it was asked last.
+    pub(in crate::store) fn take() -> i64 {
+        STEPS.take()
+    }
 }

@@ -1,47 +1,33 @@
 //! Search by words.
+//!
+//! The index finds rows, `order` puts them in order, and only the notes of the page are read whole, for their snippets.
+//! Nothing here depends on how many notes there are, but for the bounds of `order`.
 
 mod expression;
 #[cfg(test)]
 mod model;
 mod order;
+mod query;
 
-use bonded_kernel::{NoteId, WorkspaceId};
+use bonded_kernel::NoteId;
 use bonded_workspace_rules::snippet;
 use rusqlite::Connection;
 
-use super::error::Fault;
+use super::error::{StoreFault, WorkspaceError};
 use super::links::backlink_count;
-use super::notes::{ListedNote, Page};
-use super::words::Place;
-use super::{WorkspaceError, WorkspaceStore, blobs, rows};
+use super::notes::ListedNote;
+use super::words::IndexRow;
+use super::workspace_store::WorkspaceStore;
+use super::{blobs, rows};
 use expression::expression;
 use order::{BOUNDS, Bounds, Match, Search};
 
-/// What to search for. No text in it is taken for an operator, but for a star at the end of a word: it stands for all
-/// words that begin like it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchQuery {
-    pub workspace: WorkspaceId,
-    pub query: String,
-    pub note_kind: Option<String>,
-    pub sort: SearchSort,
-    pub page: Page,
-}
-
-/// The order of what was found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SearchSort {
-    /// By how much the words weigh in each note, equal ones by the time of their last change, then by id. Where many
-    /// match: those with all words in the title, then those with all in headings, then the rest, each by `Updated`.
-    #[default]
-    Relevance,
-    /// By the time of the last change, then by id; many in the order in which they were written, the last first.
-    Updated,
-}
+pub use query::{SearchQuery, SearchSort};
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct TextHits {
+    /// The page that was asked for, in the order that was asked for.
     pub hits: Vec<Hit>,
     /// How many notes there are on all pages. No search lists more than 500.
     pub total: u64,
@@ -50,17 +36,19 @@ pub struct Found {
 /// A note that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
+    /// Without its text.
     pub note: ListedNote,
     /// HTML whose only tags are marks.
     pub snippet: String,
     /// The higher, the better; it means something only beside others of the same search.
     pub score: f64,
+    /// How many notes link to it.
     pub backlink_count: u64,
 }
 
 impl WorkspaceStore {
     /// The notes in which all words of the query stand, deleted ones left out.
-    pub async fn search_text(&self, query: SearchQuery) -> Result<Found, WorkspaceError> {
+    pub async fn search_text(&self, query: SearchQuery) -> Result<TextHits, WorkspaceError> {
         self.read(move |connection| search(connection, &query, BOUNDS))
             .await
     }
@@ -77,7 +65,7 @@ impl WorkspaceStore {
                 let sql =
                     "SELECT workspace, written FROM note WHERE id = ?1 AND deleted_at IS NULL";
                 let place = rows::one(connection, sql, [note.as_bytes()], |row| {
-                    Ok(Place {
+                    Ok(IndexRow {
                         workspace: row.get(0)?,
                         written: row.get(1)?,
                     })
@@ -92,10 +80,15 @@ impl WorkspaceStore {
     }
 }
 
-fn search(connection: &Connection, query: &SearchQuery, bounds: Bounds) -> Result<Found, Fault> {
+/// A query without any word finds nothing, and so does a workspace that is not there.
+fn search(
+    connection: &Connection,
+    query: &SearchQuery,
+    bounds: Bounds,
+) -> Result<TextHits, StoreFault> {
     let workspace = rows::workspace_key(connection, query.workspace)?;
     let (Some(workspace), Some(expression)) = (workspace, expression(query)) else {
-        return Ok(Found {
+        return Ok(TextHits {
             hits: vec![],
             total: 0,
         });
@@ -109,21 +102,22 @@ fn search(connection: &Connection, query: &SearchQuery, bounds: Bounds) -> Resul
     let listed = search.listed(query)?;
     let mut hits = Vec::with_capacity(listed.page.len());
     for Match { row, score } in listed.page {
-        let place = Place::of_row(workspace, row);
+        let place = IndexRow::of_row(workspace, row);
         hits.extend(hit(connection, place, score, &query.query)?);
     }
-    Ok(Found {
+    Ok(TextHits {
         hits,
         total: listed.total as u64,
     })
 }
 
+/// None where the note was moved or deleted since its row was found, which one state of the file rules out.
 fn hit(
     connection: &Connection,
-    place: Place,
+    place: IndexRow,
     score: f64,
     query: &str,
-) -> Result<Option<Hit>, Fault> {
+) -> Result<Option<Hit>, StoreFault> {
     let sql = format!("{} WHERE note.written = ?1", rows::NOTE);
     let Some((_, mut note)) = rows::one(connection, &sql, [place.written], rows::note)? else {
         return Ok(None);

@@ -1,33 +1,17 @@
 //! Events, read in order and waited for.
+//!
+//! Nobody is sent events: whoever follows a stream is woken and reads on from where it was, so that nothing is lost
+//! between reading and waiting, and a slow reader costs nobody anything.
 
 use bonded_kernel::{EventId, NoteId, WorkspaceId};
 use bonded_workspace_rules::StoredEvent;
 use rusqlite::{Connection, params};
 
 use super::codes::{count, number};
-use super::error::Fault;
-use super::{WorkspaceError, WorkspaceStore, blobs, rows};
-
-/// What one can wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stream {
-    Workspace(WorkspaceId),
-    /// The events of all workspaces, in the order in which they were written.
-    All,
-}
-
-/// How far a stream goes; 0 before its first event.
-pub(super) fn head(connection: &Connection, stream: Stream) -> rusqlite::Result<u64> {
-    let head: i64 = match stream {
-        Stream::All => connection
-            .prepare_cached("SELECT ifnull(max(row), 0) FROM event")?
-            .query_row([], |row| row.get(0))?,
-        Stream::Workspace(id) => connection
-            .prepare_cached("SELECT ifnull(max(last_seq), 0) FROM workspace WHERE id = ?1")?
-            .query_row([id.as_bytes()], |row| row.get(0))?,
-    };
-    Ok(count(head))
-}
+use super::error::{StoreFault, WorkspaceError};
+use super::watched_stream::{WatchedStream, head};
+use super::workspace_store::WorkspaceStore;
+use super::{blobs, rows};
 
 impl WorkspaceStore {
     /// The events of a workspace after `after_seq`, in order.
@@ -110,12 +94,12 @@ impl WorkspaceStore {
 
     /// How far a workspace's stream goes; 0 before its first event.
     pub async fn last_event_seq(&self, workspace: WorkspaceId) -> Result<u64, WorkspaceError> {
-        self.head(Stream::Workspace(workspace)).await
+        self.head(WatchedStream::Workspace(workspace)).await
     }
 
     /// The row of the last event of all.
     pub async fn last_row(&self) -> Result<u64, WorkspaceError> {
-        self.head(Stream::All).await
+        self.head(WatchedStream::All).await
     }
 
     /// Resolves when the workspace has an event after `after_seq`, whichever process wrote it.
@@ -124,19 +108,23 @@ impl WorkspaceStore {
         workspace: WorkspaceId,
         after_seq: u64,
     ) -> Result<(), WorkspaceError> {
-        self.beyond(Stream::Workspace(workspace), after_seq).await
+        self.beyond(WatchedStream::Workspace(workspace), after_seq)
+            .await
     }
 
     /// Resolves when any workspace has an event after `after_row`.
     pub async fn changed_any(&self, after_row: u64) -> Result<(), WorkspaceError> {
-        self.beyond(Stream::All, after_row).await
+        self.beyond(WatchedStream::All, after_row).await
     }
 
-    async fn head(&self, stream: Stream) -> Result<u64, WorkspaceError> {
+    /// From the file itself, so that it also knows what other processes wrote.
+    async fn head(&self, stream: WatchedStream) -> Result<u64, WorkspaceError> {
         self.look_up(|connection| Ok(head(connection, stream)?))
     }
 
-    async fn beyond(&self, stream: Stream, after: u64) -> Result<(), WorkspaceError> {
+    /// The watcher is made before the file is looked at: an event that comes in between wakes it. Otherwise it could be
+    /// missed, and waited for in vain.
+    async fn beyond(&self, stream: WatchedStream, after: u64) -> Result<(), WorkspaceError> {
         loop {
             let is_first = self.watchers.is_empty();
             let mut watcher = self.watchers.watch(&stream);
@@ -151,6 +139,7 @@ impl WorkspaceStore {
     }
 }
 
+/// Without the row, for those who follow one workspace.
 fn unnumbered(events: Vec<(u64, StoredEvent)>) -> Vec<StoredEvent> {
     events.into_iter().map(|(_, event)| event).collect()
 }
@@ -162,7 +151,7 @@ pub(super) fn events_of_note(
     after: u64,
     until: u64,
     limit: usize,
-) -> Result<Vec<StoredEvent>, Fault> {
+) -> Result<Vec<StoredEvent>, StoreFault> {
     let sql = format!(
         "{} WHERE note = (SELECT key FROM note WHERE id = ?1) AND version > ?2 AND version <= ?3 ORDER BY version LIMIT ?4",
         rows::EVENT

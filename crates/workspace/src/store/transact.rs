@@ -1,6 +1,7 @@
 //! A write inside its transaction: decided, appended and projected.
-
-use std::collections::BTreeMap;
+//!
+//! Everything that one write needs happens in the transaction of the writer: the view that decides, the events and the
+//! rows that follow. So two writes can never both be decided by the same state.
 
 use bonded_kernel::{EventId, Millis, RuleId, WorkspaceId};
 use bonded_workspace_rules::{
@@ -10,13 +11,14 @@ use bonded_workspace_rules::{
 use rusqlite::{Connection, params};
 
 use super::codes::{count, json, number, time};
-use super::error::Fault;
+use super::error::StoreFault;
 use super::members::check_can_join;
 use super::project::Projection;
-use super::streams::Stream;
-use super::views::{self, Loaded};
-use super::words::Waiting;
-use super::{Outcome, Write, Written, blobs, rows};
+use super::transaction::Transaction;
+use super::views::{self, LoadedView};
+use super::watched_stream::{self, WatchedStream};
+use super::write::{CommittedWrite, Write, WriteOutcome};
+use super::{blobs, rows};
 
 /// So many writes at once touch more of the file than the writer keeps in memory. Who makes them makes more, so it keeps
 /// more from then on.
@@ -25,51 +27,10 @@ const MANY: usize = 1000;
 /// So much then, in KiB.
 const MANY_CACHE_KIB: i64 = 64 << 10;
 
-/// One transaction of the writer.
-#[derive(Debug)]
-pub(super) struct Transaction<'a> {
-    pub(super) connection: &'a Connection,
-    /// How far the streams go that were written to.
-    heads: BTreeMap<Stream, u64>,
-    words: Waiting,
-}
-
-/// What a transaction had come to when a job began.
-#[derive(Debug)]
-pub(super) struct Mark {
-    heads: BTreeMap<Stream, u64>,
-    words: usize,
-}
-
-impl<'a> Transaction<'a> {
-    pub(super) fn new(connection: &'a Connection) -> Self {
-        Self {
-            connection,
-            heads: BTreeMap::new(),
-            words: Waiting::default(),
-        }
-    }
-
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
-            heads: self.heads.clone(),
-            words: self.words.len(),
-        }
-    }
-
-    /// Forgets what was made since. The rows are taken back by whoever has the savepoint.
-    pub(super) fn back_to(&mut self, mark: Mark) {
-        self.heads = mark.heads;
-        self.words.truncate(mark.words);
-    }
-
-    /// Writes what was left for the end, and says how far the streams go.
-    pub(super) fn finish(self) -> Result<BTreeMap<Stream, u64>, Fault> {
-        self.words.write(self.connection)?;
-        Ok(self.heads)
-    }
-
-    pub(super) fn write(&mut self, write: &Write) -> Result<Written, Fault> {
+impl Transaction<'_> {
+    /// The answer of an earlier write is looked for before anything is decided, because the state that it was decided
+    /// with is gone.
+    pub(super) fn write(&mut self, write: &Write) -> Result<CommittedWrite, StoreFault> {
         let Some(key) = &write.key else {
             return self.make(write);
         };
@@ -77,16 +38,17 @@ impl<'a> Transaction<'a> {
         if let Some(written) = self.answered(key, fingerprint.as_bytes())? {
             return Ok(written);
         }
-        let first_row = super::streams::head(self.connection, Stream::All)? + 1;
+        let first_row = watched_stream::head(self.connection, WatchedStream::All)? + 1;
         let written = self.make(write)?;
         self.remember(key, fingerprint.as_bytes(), write.at, first_row, &written)?;
         Ok(written)
     }
 
+    /// One fault of the store takes all of them back; a refusal concerns its own write alone.
     pub(super) fn write_all(
         &mut self,
         writes: &[Write],
-    ) -> Result<Vec<Result<Written, Refused>>, Fault> {
+    ) -> Result<Vec<Result<CommittedWrite, Refused>>, StoreFault> {
         if writes.len() >= MANY {
             let cache = -MANY_CACHE_KIB;
             self.connection.pragma_update(None, "cache_size", cache)?;
@@ -94,13 +56,15 @@ impl<'a> Transaction<'a> {
         // The kernel refuses before anything is written, so that no savepoint is needed.
         let one = |write| match self.write(write) {
             Ok(written) => Ok(Ok(written)),
-            Err(Fault::Refused(refused)) => Ok(Err(*refused)),
+            Err(StoreFault::Refused(refused)) => Ok(Err(*refused)),
             Err(fault) => Err(fault),
         };
         writes.iter().map(one).collect()
     }
 
-    fn make(&mut self, write: &Write) -> Result<Written, Fault> {
+    /// What only the engine may say is refused for everybody else. The position and the firings are written together:
+    /// neither is there without the other.
+    fn make(&mut self, write: &Write) -> Result<CommittedWrite, StoreFault> {
         let considers = matches!(
             write.change,
             Change::Considered { .. } | Change::ConsideredSchedule { .. }
@@ -108,45 +72,30 @@ impl<'a> Transaction<'a> {
         if considers && write.actor != Actor::System {
             return Err(Refused::bad("only the engine says how far it has looked").into());
         }
-        match &write.change {
-            Change::Considered {
-                after,
-                row,
-                firings,
-            } => {
-                self.move_cursor(*after, *row)?;
-                self.fire_all(write, firings)
-            }
-            Change::ConsideredSchedule {
-                rule_id,
-                until,
-                firings,
-            } => {
-                self.move_schedule(*rule_id, *until)?;
-                self.fire_all(write, firings)
-            }
-            Change::CreateWorkspace { .. }
-            | Change::CreateNote(_)
-            | Change::CreateRule { .. }
-            | Change::UpdateRule { .. }
-            | Change::Propose { .. }
-            | Change::UpdateWorkspace { .. }
-            | Change::SetMember { .. }
-            | Change::RemoveMember { .. }
-            | Change::UpdateNote(_)
-            | Change::DeleteNote { .. }
-            | Change::UndeleteNote { .. }
-            | Change::SetMetadata { .. }
-            | Change::DeleteMetadata { .. }
-            | Change::DeleteRule { .. }
-            | Change::Fire(_)
-            | Change::MoveRun { .. }
-            | Change::Review { .. }
-            | Change::RecordIssue { .. } => self.make_one(write),
+        if let Change::Considered {
+            after,
+            row,
+            firings,
+        } = &write.change
+        {
+            self.move_cursor(*after, *row)?;
+            return self.fire_all(write, firings);
         }
+        if let Change::ConsideredSchedule {
+            rule_id,
+            until,
+            firings,
+        } = &write.change
+        {
+            self.move_schedule(*rule_id, *until)?;
+            return self.fire_all(write, firings);
+        }
+        self.make_one(write)
     }
 
-    fn make_one(&mut self, write: &Write) -> Result<Written, Fault> {
+    /// Whether a new member is somebody who can be one is asked after the decision, because accounts are no part of the
+    /// view.
+    fn make_one(&mut self, write: &Write) -> Result<CommittedWrite, StoreFault> {
         let loaded = views::load(self.connection, &write.change, &write.actor)?;
         let decided = decide(&loaded.view, &write.change, &write.actor, write.at)?;
         if let (Change::SetMember { user_id, .. }, false) = (&write.change, decided.is_empty()) {
@@ -160,21 +109,23 @@ impl<'a> Transaction<'a> {
             let stored = self.append(write, workspace, &mut projection, event)?;
             events.push(stored);
         }
-        Ok(Written {
+        Ok(CommittedWrite {
             events,
             outcome: projection.outcome(&write.change)?,
             replayed: is_known_run,
         })
     }
 
+    /// The long text first, then the row of a new note, then the event, then what follows from it: each refers to the
+    /// one before.
     fn append(
         &mut self,
         write: &Write,
         workspace_id: WorkspaceId,
         projection: &mut Projection<'_>,
-        event: WorkspaceEvent,
-    ) -> Result<StoredEvent, Fault> {
-        if let Some(markdown) = event.markdown() {
+        mut event: WorkspaceEvent,
+    ) -> Result<StoredEvent, StoreFault> {
+        if let Some(markdown) = event.markdown_mut() {
             blobs::keep(self.connection, markdown)?;
         }
         let body = json(&event)?;
@@ -194,11 +145,12 @@ impl<'a> Transaction<'a> {
         let row = self.insert(&stored, &body, &write.request_id, projection, note_key)?;
         projection.project(&stored, row, &mut self.words)?;
         self.heads
-            .insert(Stream::Workspace(workspace_id), event_seq);
-        self.heads.insert(Stream::All, row);
+            .insert(WatchedStream::Workspace(workspace_id), event_seq);
+        self.heads.insert(WatchedStream::All, row);
         Ok(stored)
     }
 
+    /// Gives the row, which is the place of the event among those of all workspaces.
     fn insert(
         &self,
         stored: &StoredEvent,
@@ -206,7 +158,7 @@ impl<'a> Transaction<'a> {
         request_id: &str,
         projection: &Projection<'_>,
         note_key: Option<i64>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, StoreFault> {
         self.connection
             .prepare_cached(
                 "INSERT INTO event (id, workspace, seq, at, note, version, depth, cause, request_id, actor, body) \
@@ -229,7 +181,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Two engines that look at the same events exclude each other here.
-    fn move_cursor(&self, after: u64, row: u64) -> Result<(), Fault> {
+    fn move_cursor(&self, after: u64, row: u64) -> Result<(), StoreFault> {
         let found = cursor(self.connection)?;
         if found != after || row < after {
             return Err(Refused::CursorMoved {
@@ -245,7 +197,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// A clock that was set back does not bring back instants that were considered, unless it had been wrong by a day.
-    fn move_schedule(&self, rule: RuleId, until: Millis) -> Result<(), Fault> {
+    fn move_schedule(&self, rule: RuleId, until: Millis) -> Result<(), StoreFault> {
         self.connection
             .prepare_cached(
                 "INSERT INTO schedule (rule, until) VALUES (?1, ?2) \
@@ -261,7 +213,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Queues runs. What cannot be queued, because its rule or its workspace has gone meanwhile, is left out.
-    fn fire_all(&mut self, write: &Write, firings: &[Fire]) -> Result<Written, Fault> {
+    fn fire_all(&mut self, write: &Write, firings: &[Fire]) -> Result<CommittedWrite, StoreFault> {
         let (mut events, mut runs) = (Vec::new(), Vec::<AutomationRun>::new());
         for fire in firings {
             let one = Write {
@@ -272,24 +224,24 @@ impl<'a> Transaction<'a> {
             match self.make_one(&one) {
                 Ok(written) => {
                     events.extend(written.events);
-                    if let Outcome::Run(run) = written.outcome {
+                    if let WriteOutcome::Run(run) = written.outcome {
                         runs.push(*run);
                     }
                 }
-                Err(Fault::Refused(_)) => {}
+                Err(StoreFault::Refused(_)) => {}
                 Err(fault) => return Err(fault),
             }
         }
-        Ok(Written {
+        Ok(CommittedWrite {
             events,
-            outcome: Outcome::Runs(runs),
+            outcome: WriteOutcome::Runs(runs),
             replayed: false,
         })
     }
 }
 
 /// Where the events of a change belong.
-fn workspace_of(loaded: &Loaded, change: &Change) -> WorkspaceId {
+fn workspace_of(loaded: &LoadedView, change: &Change) -> WorkspaceId {
     match (&loaded.view.workspace, change) {
         (Some(workspace), _) => workspace.workspace_id,
         (None, Change::CreateWorkspace { workspace_id, .. }) => *workspace_id,
@@ -300,38 +252,17 @@ fn workspace_of(loaded: &Loaded, change: &Change) -> WorkspaceId {
 
 /// A queued run stands in the chain of what made its rule fire.
 fn chain_of(event: &WorkspaceEvent, chain: Chain) -> Chain {
-    match event {
-        WorkspaceEvent::AutomationQueued(queued) => Chain {
-            depth: queued.depth,
-            cause: Some(queued.triggering_event_id),
-        },
-        WorkspaceEvent::WorkspaceCreated { .. }
-        | WorkspaceEvent::WorkspaceUpdated { .. }
-        | WorkspaceEvent::MemberSet(_)
-        | WorkspaceEvent::MemberRemoved { .. }
-        | WorkspaceEvent::NoteCreated(_)
-        | WorkspaceEvent::NoteUpdated(_)
-        | WorkspaceEvent::NoteTitleChanged { .. }
-        | WorkspaceEvent::NoteDeleted { .. }
-        | WorkspaceEvent::NoteUndeleted { .. }
-        | WorkspaceEvent::NoteMetadataSet { .. }
-        | WorkspaceEvent::NoteMetadataDeleted { .. }
-        | WorkspaceEvent::RuleCreated { .. }
-        | WorkspaceEvent::RuleUpdated { .. }
-        | WorkspaceEvent::RuleDeleted { .. }
-        | WorkspaceEvent::AutomationRunning { .. }
-        | WorkspaceEvent::AutomationSucceeded(_)
-        | WorkspaceEvent::AutomationFailed(_)
-        | WorkspaceEvent::AutomationCancelled(_)
-        | WorkspaceEvent::OperationProposed(_)
-        | WorkspaceEvent::OperationApplied { .. }
-        | WorkspaceEvent::OperationRejected { .. }
-        | WorkspaceEvent::IssueRecorded(_) => chain,
+    let WorkspaceEvent::AutomationQueued(queued) = event else {
+        return chain;
+    };
+    Chain {
+        depth: queued.depth,
+        cause: Some(queued.triggering_event_id),
     }
 }
 
 /// The row up to which the rule engine has looked at events.
-pub(super) fn cursor(connection: &Connection) -> Result<u64, Fault> {
+pub(super) fn cursor(connection: &Connection) -> Result<u64, StoreFault> {
     let sql = "SELECT value FROM cursor WHERE name = 'events'";
     let found = rows::one(connection, sql, [], |row| Ok(count(row.get(0)?)))?;
     Ok(found.unwrap_or(0))

@@ -8,23 +8,30 @@ use bonded_workspace_rules::meaning_text;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::codes::{count, number};
-use super::error::Fault;
-use super::transact::Transaction;
-use super::{WorkspaceError, WorkspaceStore, blobs, rows};
+use super::error::{StoreFault, WorkspaceError};
+use super::transaction::Transaction;
+use super::workspace_store::WorkspaceStore;
+use super::{blobs, rows};
 
 /// A model's vector for a note at a version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoteVector {
+    /// The note that it is of.
     pub note_id: NoteId,
+    /// The version that the model was shown.
     pub version: u64,
+    /// As the model gave them; they are brought to length 1 before they are kept.
     pub numbers: Vec<f32>,
 }
 
 /// A note that a model has not seen yet as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnseenNote {
+    /// The note that waits.
     pub note_id: NoteId,
+    /// The version to name when its vector comes.
     pub version: u64,
+    /// As it stands; the text to show begins with it.
     pub title: String,
     /// What the model is to be shown.
     pub text: String,
@@ -33,6 +40,7 @@ pub struct UnseenNote {
 /// A note that is near to what was asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nearest {
+    /// The note that is near.
     pub note_id: NoteId,
     /// From -1 to 1.
     pub cosine: f32,
@@ -89,7 +97,8 @@ impl WorkspaceStore {
     }
 }
 
-fn model_key(connection: &Connection, model: &str) -> Result<Option<i64>, Fault> {
+/// None for a model that was never asked for.
+fn model_key(connection: &Connection, model: &str) -> Result<Option<i64>, StoreFault> {
     let key = connection
         .prepare_cached("SELECT key FROM model WHERE name = ?1")?
         .query_row([model], |row| row.get(0))
@@ -98,7 +107,7 @@ fn model_key(connection: &Connection, model: &str) -> Result<Option<i64>, Fault>
 }
 
 /// The key of a model; a new one wants all notes.
-fn add_model(transaction: &Transaction<'_>, model: &str) -> Result<i64, Fault> {
+fn add_model(transaction: &Transaction<'_>, model: &str) -> Result<i64, StoreFault> {
     let connection = transaction.connection;
     if let Some(key) = model_key(connection, model)? {
         return Ok(key);
@@ -112,7 +121,8 @@ fn add_model(transaction: &Transaction<'_>, model: &str) -> Result<i64, Fault> {
     Ok(key)
 }
 
-fn wanted(connection: &Connection, model: i64, limit: u64) -> Result<Vec<UnseenNote>, Fault> {
+/// In the order of their keys, so that a look which is cut off goes on where it was.
+fn wanted(connection: &Connection, model: i64, limit: u64) -> Result<Vec<UnseenNote>, StoreFault> {
     let sql = format!(
         "{} WHERE note.key IN (SELECT note FROM wanted WHERE model = ?1 ORDER BY note LIMIT ?2) ORDER BY note.key",
         rows::NOTE
@@ -130,7 +140,9 @@ fn wanted(connection: &Connection, model: i64, limit: u64) -> Result<Vec<UnseenN
     })
 }
 
-fn put(connection: &Connection, model: i64, vector: &NoteVector) -> Result<(), Fault> {
+/// A vector of a note that is gone, or without a direction, is dropped. One that is late is kept, and the note stays
+/// wanted.
+fn put(connection: &Connection, model: i64, vector: &NoteVector) -> Result<(), StoreFault> {
     let sql = "SELECT key, workspace, version FROM note WHERE id = ?1 AND deleted_at IS NULL";
     let found = rows::one(connection, sql, [vector.note_id.as_bytes()], |row| {
         let (key, workspace): (i64, i64) = (row.get(0)?, row.get(1)?);
@@ -152,13 +164,14 @@ fn put(connection: &Connection, model: i64, vector: &NoteVector) -> Result<(), F
     Ok(())
 }
 
+/// Reads every vector of the workspace once and keeps only the best, so that memory is bounded whatever there is.
 fn nearest(
     connection: &Connection,
     workspace: WorkspaceId,
     model: &str,
     numbers: &[f32],
     limit: usize,
-) -> Result<Vec<Nearest>, Fault> {
+) -> Result<Vec<Nearest>, StoreFault> {
     let place = rows::workspace_key(connection, workspace)?.zip(model_key(connection, model)?);
     let (Some((workspace, model)), Some(wanted)) = (place, normal(numbers)) else {
         return Ok(vec![]);
@@ -197,6 +210,7 @@ struct Best {
 }
 
 impl Best {
+    /// Nothing is kept where nothing is wanted.
     fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -204,6 +218,7 @@ impl Best {
         }
     }
 
+    /// Keeps the list sorted; one that is equal to the worst does not displace it.
     fn offer(&mut self, cosine: f32, key: i64) {
         let is_full = self.ranked.len() >= self.limit;
         let is_better = self.ranked.last().is_none_or(|(worst, _)| cosine > *worst);

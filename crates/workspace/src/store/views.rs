@@ -1,17 +1,20 @@
 //! What the kernel has to know to decide about a change.
+//!
+//! A view holds what `decide` asks for and nothing more, and is loaded anew for every change. Which workspace a change
+//! is in follows from what it is about, never from what the caller says, except for what is made new.
 
 use bonded_kernel::{EventId, NoteId, OperationId, RuleId, RunId, WorkspaceId};
 use bonded_workspace_rules::{Actor, AutomationRun, Change, Operation, Proposal, View};
 use rusqlite::{Connection, params};
 
-use super::error::Fault;
+use super::error::StoreFault;
 use super::members::{owner_of_all, owners, role_in, role_of_active};
 use super::notes::keyed_note;
 use super::rows::{self, StoredRule};
 
 /// A view and the keys of what is in it.
 #[derive(Debug, Default)]
-pub(super) struct Loaded {
+pub(super) struct LoadedView {
     pub(super) view: View,
     pub(super) workspace_key: Option<i64>,
     pub(super) note_key: Option<i64>,
@@ -19,12 +22,14 @@ pub(super) struct Loaded {
     pub(super) last_seq: u64,
 }
 
+/// The role is that of the actor as it is at this moment: somebody who was disabled meanwhile is no member. The
+/// workspace of an agent is that of its run, and none once that has ended.
 pub(super) fn load(
     connection: &Connection,
     change: &Change,
     actor: &Actor,
-) -> Result<Loaded, Fault> {
-    let mut loaded = Loaded::default();
+) -> Result<LoadedView, StoreFault> {
+    let mut loaded = LoadedView::default();
     let workspace = loaded.subject(connection, change)?;
     if let Some(workspace) = workspace {
         loaded.workspace(connection, workspace, actor)?;
@@ -46,13 +51,13 @@ pub(super) fn load(
     Ok(loaded)
 }
 
-impl Loaded {
+impl LoadedView {
     /// Loads what the change is about and says in which workspace that is.
     fn subject(
         &mut self,
         connection: &Connection,
         change: &Change,
-    ) -> Result<Option<WorkspaceId>, Fault> {
+    ) -> Result<Option<WorkspaceId>, StoreFault> {
         match change {
             Change::CreateWorkspace { workspace_id, .. }
             | Change::UpdateWorkspace { workspace_id, .. }
@@ -80,11 +85,12 @@ impl Loaded {
         }
     }
 
+    /// What is about rules, runs and operations.
     fn automation(
         &mut self,
         connection: &Connection,
         change: &Change,
-    ) -> Result<Option<WorkspaceId>, Fault> {
+    ) -> Result<Option<WorkspaceId>, StoreFault> {
         match change {
             Change::CreateRule { rule_id, draft } => {
                 let known = rule(connection, *rule_id)?;
@@ -136,7 +142,12 @@ impl Loaded {
         }
     }
 
-    fn note(&mut self, connection: &Connection, id: NoteId) -> Result<Option<WorkspaceId>, Fault> {
+    /// Deleted notes too: they can be restored, and their ids are taken.
+    fn note(
+        &mut self,
+        connection: &Connection,
+        id: NoteId,
+    ) -> Result<Option<WorkspaceId>, StoreFault> {
         if let Some((key, note)) = keyed_note(connection, id)? {
             self.note_key = Some(key);
             self.view.note = Some(note);
@@ -144,13 +155,19 @@ impl Loaded {
         Ok(self.view.note.as_ref().map(|note| note.workspace_id))
     }
 
-    fn rule(&mut self, connection: &Connection, id: RuleId) -> Result<Option<WorkspaceId>, Fault> {
+    /// A deleted rule is as good as none.
+    fn rule(
+        &mut self,
+        connection: &Connection,
+        id: RuleId,
+    ) -> Result<Option<WorkspaceId>, StoreFault> {
         let found = rule(connection, id)?.filter(|found| !found.is_deleted);
         self.view.rule = found.map(|found| found.rule);
         Ok(self.view.rule.as_ref().map(|rule| rule.draft.workspace_id))
     }
 
-    fn proposal(&mut self, connection: &Connection, proposal: &Proposal) -> Result<(), Fault> {
+    /// The note that the operation would write, as it is now.
+    fn proposal(&mut self, connection: &Connection, proposal: &Proposal) -> Result<(), StoreFault> {
         let note = match proposal {
             Proposal::CreateNote(new) => new.note_id,
             Proposal::UpdateNote(write) => write.note_id,
@@ -160,12 +177,13 @@ impl Loaded {
         Ok(())
     }
 
+    /// Nothing is loaded where there is no such workspace; `decide` refuses then.
     fn workspace(
         &mut self,
         connection: &Connection,
         id: WorkspaceId,
         actor: &Actor,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreFault> {
         let sql = "SELECT id, name, state, created_at, updated_at, key, last_seq FROM workspace WHERE id = ?1";
         let found = rows::one(connection, sql, [id.as_bytes()], |row| {
             Ok((rows::workspace(row)?, row.get(5)?, row.get::<_, i64>(6)?))
@@ -184,18 +202,25 @@ impl Loaded {
 }
 
 /// A rule, deleted ones too.
-pub(super) fn rule(connection: &Connection, id: RuleId) -> Result<Option<StoredRule>, Fault> {
+pub(super) fn rule(connection: &Connection, id: RuleId) -> Result<Option<StoredRule>, StoreFault> {
     let sql = format!("{} WHERE rule.id = ?1", rows::RULE);
     rows::one(connection, &sql, [id.as_bytes()], rows::rule)
 }
 
-pub(super) fn run(connection: &Connection, id: &RunId) -> Result<Option<AutomationRun>, Fault> {
+/// Whatever its status is.
+pub(super) fn run(
+    connection: &Connection,
+    id: &RunId,
+) -> Result<Option<AutomationRun>, StoreFault> {
     let sql = format!("{} WHERE run.id = ?1", rows::RUN);
     rows::one(connection, &sql, [id.as_str()], rows::run)
 }
 
 /// Where an event happened; an instant of a schedule, or a launch, is none.
-fn workspace_of(connection: &Connection, event: EventId) -> Result<Option<WorkspaceId>, Fault> {
+fn workspace_of(
+    connection: &Connection,
+    event: EventId,
+) -> Result<Option<WorkspaceId>, StoreFault> {
     let sql = "SELECT workspace.id FROM event JOIN workspace ON workspace.key = event.workspace \
          WHERE event.id = ?1";
     rows::one(connection, sql, [event.as_bytes()], |row| {
@@ -208,21 +233,23 @@ pub(super) fn run_of(
     connection: &Connection,
     rule: RuleId,
     event: EventId,
-) -> Result<Option<AutomationRun>, Fault> {
+) -> Result<Option<AutomationRun>, StoreFault> {
     let sql = format!("{} WHERE rule = ?1 AND event = ?2", rows::RUN);
     let parameters = params![rule.as_bytes(), event.as_bytes()];
     rows::one(connection, &sql, parameters, rows::run)
 }
 
+/// Judged ones too, so that a decision which is repeated is found.
 pub(super) fn operation(
     connection: &Connection,
     id: OperationId,
-) -> Result<Option<Operation>, Fault> {
+) -> Result<Option<Operation>, StoreFault> {
     let sql = format!("{} WHERE id = ?1", rows::OPERATION);
     rows::one(connection, &sql, [id.as_bytes()], rows::operation)
 }
 
-fn operation_count(connection: &Connection, run: &RunId) -> Result<u32, Fault> {
+/// Gives the next operation its index.
+fn operation_count(connection: &Connection, run: &RunId) -> Result<u32, StoreFault> {
     let sql = "SELECT count(*) FROM operation WHERE run = ?1";
     let found = rows::one(connection, sql, [run.as_str()], |row| Ok(row.get(0)?))?;
     Ok(found.unwrap_or(0))

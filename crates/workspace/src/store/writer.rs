@@ -7,12 +7,12 @@ use std::sync::mpsc::Receiver;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::error::{Fault, WorkspaceError};
+use super::error::{StoreFault, WorkspaceError};
 use super::readers::{error, set_up};
-use super::streams::{self, Stream};
-use super::transact::Transaction;
+use super::transaction::Transaction;
+use super::watched_stream::{self, WatchedStream};
 use bonded_state::Watchers;
-use bonded_state::sqlite::file::{Identity, StoreFile};
+use bonded_state::sqlite::file::{FileIdentity, StoreFile};
 use bonded_state::sqlite::poll::Poll;
 
 /// How many jobs are taken at once; more would let the first one wait too long.
@@ -25,22 +25,23 @@ const STATEMENTS_MAX: usize = 96;
 const CACHE_KIB: i64 = 4096;
 
 /// Something to do in a transaction.
-pub(super) trait Job: Send {
+pub(super) trait WriteJob: Send {
     /// Does it. A fault that concerns all rolls back the group; any other rolls back this job alone.
-    fn make(&mut self, transaction: &mut Transaction<'_>) -> Result<(), Fault>;
+    fn make(&mut self, transaction: &mut Transaction<'_>) -> Result<(), StoreFault>;
 
     /// Says what came of it: the group was committed, or why not.
     fn answer(self: Box<Self>, committed: Result<(), WorkspaceError>);
 }
 
 /// A job with somebody who waits for its answer.
-pub(super) struct Asked<T, F> {
+pub(super) struct AwaitedWrite<T, F> {
     make: F,
     made: Option<T>,
     done: oneshot::Sender<Result<T, WorkspaceError>>,
 }
 
-impl<T, F> Asked<T, F> {
+impl<T, F> AwaitedWrite<T, F> {
+    /// Nothing was made yet.
     pub(super) fn new(make: F, done: oneshot::Sender<Result<T, WorkspaceError>>) -> Self {
         Self {
             make,
@@ -50,16 +51,18 @@ impl<T, F> Asked<T, F> {
     }
 }
 
-impl<T, F> Job for Asked<T, F>
+impl<T, F> WriteJob for AwaitedWrite<T, F>
 where
     T: Send,
-    F: FnMut(&mut Transaction<'_>) -> Result<T, Fault> + Send,
+    F: FnMut(&mut Transaction<'_>) -> Result<T, StoreFault> + Send,
 {
-    fn make(&mut self, transaction: &mut Transaction<'_>) -> Result<(), Fault> {
+    /// The result is kept until the group is committed: nobody is answered before.
+    fn make(&mut self, transaction: &mut Transaction<'_>) -> Result<(), StoreFault> {
         self.made = Some((self.make)(transaction)?);
         Ok(())
     }
 
+    /// An error of the group is the answer to each of its jobs.
     fn answer(self: Box<Self>, committed: Result<(), WorkspaceError>) {
         let answer = match (committed, self.made) {
             (Ok(()), Some(made)) => Ok(made),
@@ -72,22 +75,24 @@ where
     }
 }
 
-pub(super) struct Writer {
+/// It owns the only connection that writes, and lives as long as the store.
+pub(super) struct StoreWriter {
     connection: Connection,
     file: StoreFile,
     /// The file that the connection writes to.
-    identity: Identity,
-    jobs: Receiver<Box<dyn Job>>,
-    watchers: Arc<Watchers<Stream>>,
+    identity: FileIdentity,
+    jobs: Receiver<Box<dyn WriteJob>>,
+    watchers: Arc<Watchers<WatchedStream>>,
     poll: Poll,
 }
 
-impl Writer {
+impl StoreWriter {
+    /// The identity tells the file that was opened from one that was put in its place.
     pub(super) fn new(
         connection: Connection,
-        (file, identity): (StoreFile, Identity),
-        jobs: Receiver<Box<dyn Job>>,
-        watchers: Arc<Watchers<Stream>>,
+        (file, identity): (StoreFile, FileIdentity),
+        jobs: Receiver<Box<dyn WriteJob>>,
+        watchers: Arc<Watchers<WatchedStream>>,
     ) -> Self {
         Self {
             connection,
@@ -107,14 +112,16 @@ impl Writer {
             if !group.is_empty() {
                 self.commit(group);
             }
-            let head = |connection: &Connection, stream: &Stream| {
-                streams::head(connection, *stream).map(Some)
+            let head = |connection: &Connection, stream: &WatchedStream| {
+                watched_stream::head(connection, *stream).map(Some)
             };
             self.poll.look(&self.connection, &self.watchers, head);
         }
     }
 
-    fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
+    /// Nobody is told of a success before it is synced, and nobody is woken before it can be read. A file that was
+    /// replaced under its path is told to all, because what was written went elsewhere.
+    fn commit(&mut self, mut group: Vec<Box<dyn WriteJob>>) {
         let committed = self.transact(&mut group).map_err(|fault| {
             if !self.connection.is_autocommit() {
                 // What fails here fails again, and louder, when the next group begins.
@@ -144,7 +151,8 @@ impl Writer {
         }
     }
 
-    fn transact(&self, group: &mut [Box<dyn Job>]) -> Result<Committed, Fault> {
+    /// One immediate transaction for the whole group: the lock of the file is taken once, and the disk is synced once.
+    fn transact(&self, group: &mut [Box<dyn WriteJob>]) -> Result<Committed, StoreFault> {
         self.execute("BEGIN IMMEDIATE")?;
         let mut transaction = Transaction::new(&self.connection);
         let results = match group {
@@ -165,9 +173,9 @@ impl Writer {
     /// Makes each job by itself: one that fails is taken back, and the others stay.
     fn make_each(
         &self,
-        group: &mut [Box<dyn Job>],
+        group: &mut [Box<dyn WriteJob>],
         transaction: &mut Transaction<'_>,
-    ) -> Result<Vec<Result<(), WorkspaceError>>, Fault> {
+    ) -> Result<Vec<Result<(), WorkspaceError>>, StoreFault> {
         let mut results = Vec::with_capacity(group.len());
         for job in group {
             self.execute("SAVEPOINT job")?;
@@ -187,6 +195,7 @@ impl Writer {
         Ok(results)
     }
 
+    /// Statements are kept prepared.
     fn execute(&self, sql: &str) -> rusqlite::Result<usize> {
         self.connection.prepare_cached(sql)?.execute([])
     }
@@ -195,5 +204,5 @@ impl Writer {
 /// What came of each job, and how far the streams go now.
 type Committed = (
     Vec<Result<(), WorkspaceError>>,
-    std::collections::BTreeMap<Stream, u64>,
+    std::collections::BTreeMap<WatchedStream, u64>,
 );

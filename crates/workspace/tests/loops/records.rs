@@ -412,7 +412,10 @@ impl bonded_host::Clock for WritingClock {
         self.inner.now()
     }
 
-    fn sleep_until(&self, at: bonded_kernel::Millis) -> bonded_tools::BoxFuture<'static, ()> {
+    fn sleep_until(
+        &self,
+        at: bonded_kernel::Millis,
+    ) -> futures_util::future::BoxFuture<'static, ()> {
         if at > self.now() {
             return Box::pin(std::future::pending());
         }

@@ -81,7 +81,10 @@ async fn a_run_that_is_given_up_leaves_its_memory_in_the_file() {
     world.run("one", &[COUNTS]).await;
     world.behind("one");
     let run = RunId::new("one").expect("a name");
-    world.keeper().abandon(&run).await;
+    let before = world.memory();
+    world.keeper().abandon(&run, false).await;
+    assert_eq!(world.memory(), before, "another run is driven with it");
+    world.keeper().abandon(&run, true).await;
     assert_eq!(world.memory(), json!({ "count": 1, "state": "idle" }));
 }
 

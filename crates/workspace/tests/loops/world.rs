@@ -15,7 +15,7 @@ use bonded_workspace::Firing;
 use bonded_workspace::config::WorkspaceConfig;
 use bonded_workspace::keeper::{Keeper, KeeperError, LoopOrder};
 use bonded_workspace::records::LoopTools;
-use bonded_workspace::store::{NoteFilter, NoteSort, Outcome, Page, WorkspaceStore, Write};
+use bonded_workspace::store::{NoteFilter, NoteSort, Page, WorkspaceStore, Write, WriteOutcome};
 use bonded_workspace_rules::{
     Action, Actor, Chain, Change, Fire, LoopAction, LoopDefaults, NewNote, Note, NoteEdit,
     NoteWrite, RuleDraft, Trigger,
@@ -44,7 +44,7 @@ pub(crate) async fn world() -> World {
     });
     std::fs::write(dir.path().join("agent-prompt.json"), prompt.to_string()).expect("a prompt");
     let notes = WorkspaceStore::open(&dir.path().join("workspace.db")).expect("a store");
-    let mut action = LoopAction::usual(HERE, &LoopDefaults::default());
+    let mut action = LoopAction::from_defaults(HERE, &LoopDefaults::default());
     action.provider.provider_kind = "script".into();
     action.provider.base_url = Some("script.jsonl".into());
     action.pace.loop_delay_ms = 0;
@@ -83,7 +83,7 @@ pub(crate) async fn world() -> World {
 
 impl World {
     /// A person's write.
-    pub(crate) async fn write(&self, change: Change) -> Outcome {
+    pub(crate) async fn write(&self, change: Change) -> WriteOutcome {
         let write = Write {
             actor: Actor::User { user_id: OWNER },
             at: Millis(1_700_000_000_000),

@@ -10,10 +10,10 @@ use bonded_host::config::options::Given;
 use bonded_host::{Host, SystemClock};
 use bonded_kernel::{FINAL_REPORT, Failure, Limits, Reply, ReplyCall, Request};
 use bonded_state::MemoryStore;
-use bonded_tools::BoxFuture;
 use bonded_transport::Transport;
 use bonded_workspace::{Actions, AgentRuns, WorkProcess};
 use bonded_workspace_rules::{Change, RunEnd, RunMove, RunStatus};
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use crate::world::{World, around, at_once, soon};

@@ -95,14 +95,14 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
     let rows = [
         ("", "config.json, line 1"),
         ("{\n  \"agent\": }", "config.json, line 2"),
-        ("[]", "line 1: must be an object, not an array"),
+        ("[]", "line 1: must be an object, not a list of 0"),
         (
             "{\n\"server\": 1 }",
-            "line 2: server: must be an object, not a number",
+            "line 2: server: must be an object, not the number",
         ),
         (
             "{ \"server\": {\n\n \"bind_addr\": 8080 } }",
-            "line 3: server.bind_addr: must be a text, not a number",
+            "line 3: server.bind_addr: must be a text, not the number",
         ),
         (
             "{ \"server\": { \"bind_addr\": \"here\" } }",
@@ -110,7 +110,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
         ),
         (
             "{ \"server\": { \"request_timeout_ms\": \"1s\" } }",
-            "server.request_timeout_ms: must be a number, not a text",
+            "server.request_timeout_ms: must be a number, not the text",
         ),
         (
             "{ \"server\": { \"request_timeout_ms\": 1.5 } }",
@@ -130,7 +130,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
         ),
         (
             "{ \"server\": { \"cors_allowed_origins\": [1] } }",
-            "server.cors_allowed_origins: must be an array of texts",
+            "server.cors_allowed_origins: must be a list of texts",
         ),
         (
             "{ \"automation\": {\n \"base_url\": \"127.0.0.1:1234\" } }",
@@ -158,7 +158,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
         ),
         (
             "{ \"automation\": { \"allowed_dirs\": [\"/srv\"] } }",
-            "automation.allowed_dirs: must be an object with an array of directories",
+            "automation.allowed_dirs: must be an object with a list of directories",
         ),
         (
             "{ \"automation\": { \"allowed_dirs\": { \"Notes\": [\"/srv\"] } } }",
@@ -166,7 +166,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
         ),
         (
             "{ \"automation\": { \"allowed_dirs\": { \"*\": \"/srv\" } } }",
-            "automation.allowed_dirs.*: must be an array of texts",
+            "automation.allowed_dirs.*: must be a list of texts",
         ),
         (
             "{ \"automation\": { \"allowed_providers\": [\"openai=ftp://x\"] } }",

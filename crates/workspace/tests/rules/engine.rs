@@ -253,7 +253,32 @@ async fn a_run_that_was_cancelled_when_its_engine_died_is_abandoned_by_the_next(
     world.note(2, "B").await;
     world.until_begun(2).await;
     let abandoned = world.conducted.abandoned.lock().expect("nobody panics");
-    assert_eq!(*abandoned, [first]);
+    assert_eq!(*abandoned, [(first, true)]);
+}
+
+#[tokio::test]
+async fn what_a_cancelled_run_used_alone_is_left_to_the_run_that_is_driven_with_it() {
+    let mut world = World::new(until_cancelled).await;
+    let action = json!({ "kind": "kjxlkj_agent", "memory": { "kv_store_path": "a.json" } });
+    world.rule(11, &json!({ "action_json": action })).await;
+    world.start();
+    world.note(1, "A").await;
+    let first = world.until_begun(1).await[0].run.run_id.clone();
+    let cancel = Change::MoveRun {
+        run_id: first.clone(),
+        to: RunMove::Cancelled(RunEnd::default()),
+    };
+    world.write(cancel).await;
+    // The next one has the memory now, and its engine dies.
+    world.note(2, "B").await;
+    world.until_begun(2).await;
+    world.stop().await;
+    world.start();
+    world.until_begun(3).await;
+    world.note(3, "C").await;
+    world.until(|runs| runs.len() == 3).await;
+    let abandoned = world.conducted.abandoned.lock().expect("nobody panics");
+    assert_eq!(*abandoned, [(first, false)]);
 }
 
 #[tokio::test]
@@ -382,7 +407,7 @@ async fn a_run_that_waits_for_a_person_leaves_its_place_and_is_taken_up_later() 
     }
     assert_eq!(
         *world.conducted.abandoned.lock().expect("nobody panics"),
-        [first]
+        [(first, true)]
     );
 }
 

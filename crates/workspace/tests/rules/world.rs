@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use bonded_host::{CancellationToken, Clock};
 use bonded_kernel::{Millis, NoteId, RuleId, RunId, UserId, WorkspaceId};
-use bonded_tools::BoxFuture;
 use bonded_workspace::config::{HostSurroundings, WorkspaceConfig};
-use bonded_workspace::store::{Page, RunFilter, WorkspaceError, WorkspaceStore, Write, Written};
+use bonded_workspace::store::{
+    CommittedWrite, Page, RunFilter, WorkspaceError, WorkspaceStore, Write,
+};
 use bonded_workspace::{Actions, Engine, EngineSettings, Firing, Performed, Performs};
 use bonded_workspace_rules::{
     Actor, AutomationRun, Chain, Change, Code, NewNote, NoteEdit, NoteWrite, RuleDraft, RunStatus,
 };
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -49,7 +51,8 @@ type Conduct = dyn Fn(&Firing, CancellationToken) -> BoxFuture<'static, Performe
 pub(crate) struct Conducted {
     conduct: Box<Conduct>,
     pub(crate) begun: watch::Sender<Vec<Firing>>,
-    pub(crate) abandoned: Mutex<Vec<RunId>>,
+    /// With whether nobody else used what they used alone.
+    pub(crate) abandoned: Mutex<Vec<(RunId, bool)>>,
 }
 
 impl Conducted {
@@ -58,11 +61,9 @@ impl Conducted {
         (self.conduct)(firing, cancel)
     }
 
-    fn forget(&self, run: &RunId) -> BoxFuture<'static, ()> {
-        self.abandoned
-            .lock()
-            .expect("nobody panics")
-            .push(run.clone());
+    fn forget(&self, run: &RunId, is_alone: bool) -> BoxFuture<'static, ()> {
+        let mut abandoned = self.abandoned.lock().expect("nobody panics");
+        abandoned.push((run.clone(), is_alone));
         Box::pin(std::future::ready(()))
     }
 }
@@ -77,8 +78,8 @@ impl<A: Sync> Performs<A> for Conducted {
         self.perform(firing, cancel)
     }
 
-    fn abandon<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()> {
-        self.forget(run)
+    fn abandon<'a>(&'a self, run: &'a RunId, is_alone: bool) -> BoxFuture<'a, ()> {
+        self.forget(run, is_alone)
     }
 }
 
@@ -198,7 +199,7 @@ impl World {
         }
     }
 
-    async fn by_system(&self, change: Change) -> Result<Written, WorkspaceError> {
+    async fn by_system(&self, change: Change) -> Result<CommittedWrite, WorkspaceError> {
         let write = Write {
             actor: Actor::System,
             at: self.clock.now(),
@@ -210,7 +211,7 @@ impl World {
         self.store.write(write).await
     }
 
-    pub(crate) async fn write(&self, change: Change) -> Written {
+    pub(crate) async fn write(&self, change: Change) -> CommittedWrite {
         self.write_at_depth(change, 0).await
     }
 
@@ -219,7 +220,7 @@ impl World {
         &self,
         user_id: UserId,
         change: Change,
-    ) -> Result<Written, WorkspaceError> {
+    ) -> Result<CommittedWrite, WorkspaceError> {
         let write = Write {
             actor: Actor::User { user_id },
             at: self.clock.now(),
@@ -231,7 +232,7 @@ impl World {
         self.store.write(write).await
     }
 
-    pub(crate) async fn write_at_depth(&self, change: Change, depth: u32) -> Written {
+    pub(crate) async fn write_at_depth(&self, change: Change, depth: u32) -> CommittedWrite {
         let write = Write {
             actor: Actor::User { user_id: OWNER },
             at: self.clock.now(),

@@ -1,7 +1,7 @@
 //! Rules, runs, operations, cursors.
 
 use bonded_kernel::{EventId, Millis, OperationId, RuleId, RunId};
-use bonded_workspace::store::{Outcome, Page, RunFilter, Write};
+use bonded_workspace::store::{Page, RunFilter, Write, WriteOutcome};
 use bonded_workspace_rules::{
     Actor, Change, Fire, Issue, NoteEdit, NoteWrite, OperationStatus, Proposal, Review, Role,
     RuleDraft, RunEnd, RunMove, RunStatus, Trigger,
@@ -181,7 +181,7 @@ async fn what_the_engine_considered_moves_with_the_runs_that_came_of_it() {
     };
     let firings = vec![fire("r1", 1), unknown, fire("r2", 2)];
     let written = world.send(considered(0, 3, firings)).await;
-    let Outcome::Runs(runs) = written.expect("the cursor fits").outcome else {
+    let WriteOutcome::Runs(runs) = written.expect("the cursor fits").outcome else {
         panic!("no runs");
     };
     assert_eq!(runs.len(), 2);

@@ -1,7 +1,9 @@
 //! A store in a directory of its own, and short ways to write to it.
 
 use bonded_kernel::{Millis, NoteId, UserId, WorkspaceId};
-use bonded_workspace::store::{IdempotencyKey, Outcome, WorkspaceStore, Write, Written};
+use bonded_workspace::store::{
+    CommittedWrite, IdempotencyKey, WorkspaceStore, Write, WriteOutcome,
+};
 use bonded_workspace_rules::{
     Actor, Chain, Change, NewNote, Note, NoteEdit, NoteWrite, Refused, Role,
 };
@@ -80,11 +82,11 @@ pub(crate) fn edit(number: u64, base_version: u64, markdown: &str) -> Change {
 
 impl World {
     /// Writes as the owner.
-    pub(crate) async fn write(&self, change: Change) -> Result<Written, Refused> {
+    pub(crate) async fn write(&self, change: Change) -> Result<CommittedWrite, Refused> {
         self.send(by(OWNER, change)).await
     }
 
-    pub(crate) async fn send(&self, write: Write) -> Result<Written, Refused> {
+    pub(crate) async fn send(&self, write: Write) -> Result<CommittedWrite, Refused> {
         self.store.write(write).await.map_err(|error| {
             let refused = error.refused().cloned();
             refused.unwrap_or_else(|| panic!("the store failed: {error}"))
@@ -112,9 +114,9 @@ impl World {
 }
 
 /// The note that a write came to.
-pub(crate) fn note(written: Written) -> Note {
+pub(crate) fn note(written: CommittedWrite) -> Note {
     match written.outcome {
-        Outcome::Note(note) => *note,
+        WriteOutcome::Note(note) => *note,
         other => panic!("no note: {other:?}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Search by words.
 
 use bonded_kernel::{Millis, WorkspaceId};
-use bonded_workspace::store::{Found, Page, SearchQuery, SearchSort};
+use bonded_workspace::store::{Page, SearchQuery, SearchSort, TextHits};
 use bonded_workspace_rules::{Change, NoteEdit, NoteWrite};
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn query(text: &str) -> SearchQuery {
     }
 }
 
-async fn found(world: &World, text: &str) -> Found {
+async fn found(world: &World, text: &str) -> TextHits {
     world
         .store
         .search_text(query(text))

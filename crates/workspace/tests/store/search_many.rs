@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bonded_workspace::store::{Found, Page, SearchQuery, SearchSort};
+use bonded_workspace::store::{Page, SearchQuery, SearchSort, TextHits};
 use bonded_workspace_rules::Change;
 use futures_util::future::join_all;
 
@@ -31,7 +31,7 @@ async fn with_notes(count: u64) -> World {
     world
 }
 
-async fn page(world: &World, text: &str, sort: SearchSort, limit: u64, offset: u64) -> Found {
+async fn page(world: &World, text: &str, sort: SearchSort, limit: u64, offset: u64) -> TextHits {
     let query = SearchQuery {
         workspace: WORKSPACE,
         query: text.into(),
@@ -43,7 +43,7 @@ async fn page(world: &World, text: &str, sort: SearchSort, limit: u64, offset: u
     found.expect("it searches")
 }
 
-fn titles(found: Found) -> Vec<String> {
+fn titles(found: TextHits) -> Vec<String> {
     found.hits.into_iter().map(|hit| hit.note.title).collect()
 }
 

@@ -1,5 +1,8 @@
 //! Reads the files of a directory, some thousands at a time, on a thread of its own: the next are read while the last are
 //! taken in.
+//!
+//! Only this thread reads the files, and never more than one batch ahead, so that memory holds two batches at most.
+//! Files are opened below the directory alone: a link that leads out of it is not followed, as `NoteDir` sees to.
 
 use std::path::{Path, PathBuf};
 
@@ -45,6 +48,8 @@ pub(super) struct FileBatch {
 }
 
 impl Vault {
+    /// Without a name, the real path of the directory is its name: it must be the same each time, or its notes come
+    /// twice.
     pub(super) fn open(
         workspace: WorkspaceId,
         dir: &Path,
@@ -66,6 +71,8 @@ impl Vault {
     }
 
     /// Reads a file, or says why it cannot be a note.
+    /// Twice the most that a note may hold is read, since the head of a file takes room too; whether the text is
+    /// too long is the store's to say.
     pub(super) fn prepare(&self, path: &Path) -> Result<VaultFile, String> {
         let bytes = self.dir.read(path, 2 * MARKDOWN_BYTES_MAX as u64);
         let bytes = bytes.map_err(|error| error.to_string())?;
@@ -85,6 +92,7 @@ impl Vault {
     }
 
     /// Who has no id of their own is known by where they lie, so that taking them in again finds the same note.
+    /// The zero byte ends the vault's name: no name and path can be taken for another pair.
     fn id_of(&self, path: &Path) -> NoteId {
         NoteId::derived(&[
             b"import file",
@@ -109,6 +117,7 @@ impl VaultReader {
     }
 
     /// The next files; none where all were read.
+    /// Broken files count too, so that a directory of nothing else is read in pieces all the same.
     fn batch(&mut self) -> Option<FileBatch> {
         let mut batch = FileBatch::default();
         let mut bytes = 0;
@@ -129,6 +138,7 @@ impl VaultReader {
 }
 
 impl FileBatch {
+    /// Of both kinds.
     fn len(&self) -> usize {
         self.prepared.len() + self.broken.len()
     }
@@ -138,6 +148,7 @@ impl FileBatch {
 pub(super) struct Ahead(tokio::task::JoinHandle<(VaultReader, Option<FileBatch>)>);
 
 impl Ahead {
+    /// Begins at once; whoever drops it loses the batch, and nothing else.
     pub(super) fn begin(mut reading: VaultReader) -> Self {
         Self(tokio::task::spawn_blocking(move || {
             let batch = reading.batch();

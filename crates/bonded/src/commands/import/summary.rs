@@ -1,4 +1,7 @@
 //! What an import came to: what was taken, and what was not and why.
+//!
+//! A vault may have a hundred thousand files, and a person reads a screen: each kind is cut, and the last line has
+//! the figures. Paths and reasons are written out, because names of files are anybody's.
 
 use std::path::Path;
 
@@ -10,18 +13,28 @@ pub(super) const LINES_MAX: usize = 50;
 /// So many endings are named, those that most files have first.
 const ENDINGS_MAX: usize = 20;
 
+/// The order is that of the counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoteChange {
+    /// The note was not there before.
     New,
+    /// Something of it differed, or it was deleted and is back.
     Changed,
+    /// Nothing was written.
     Same,
 }
 
+/// Lines are kept ready to be shown.
 pub(super) struct Summary {
+    /// By `NoteChange`.
     counts: [u64; 3],
+    /// What the directory holds and nobody looks into, each with the reason.
     left_out: Vec<String>,
+    /// Files that are no Markdown, counted by ending.
     others: Vec<String>,
+    /// What should be a note and is none. These alone make the import incomplete.
     not_taken: Vec<String>,
+    /// What a person should know of files that were taken in.
     notices: Vec<String>,
 }
 
@@ -58,6 +71,7 @@ impl Summary {
         !self.not_taken.is_empty()
     }
 
+    /// The figures stand last, where a person looks first.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![];
         let mut some = |kind: &str, all: &[String]| {

@@ -1,4 +1,9 @@
 //! Takes files in, many with one transaction.
+//!
+//! A note that is known by where its file lies remembers in its metadata what the file held and which version of
+//! the note came of it. With that, three states are distinguished: the file is the same, so that nothing happens,
+//! whatever was done to the note here; only the file changed, so that the note follows it; both changed, so that
+//! nothing is lost unless the person says whose word counts. A note whose file names its id follows the file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,12 +20,17 @@ use crate::error::{CliError, store_error};
 use crate::workspace::notebook::{Notebook, by_keeper};
 
 /// Where the file of a note lies, what it held, and the version of the note that came of it.
+/// The directory's own path is not part of it: the same vault may lie elsewhere the next time.
 const PATH: &str = "import.path";
+/// Of the whole file, its head included.
 const HASH: &str = "import.hash";
+/// The note is at this version as long as nobody has changed it here.
 const VERSION: &str = "import.version";
 
+/// One batch. It is used up by `take`.
 pub(super) struct Taking<'a> {
     book: &'a Notebook,
+    /// Whether the file's word counts where both changed.
     overwrite: bool,
     now: Millis,
     /// The changes of this transaction, and the file that each belongs to.
@@ -40,6 +50,8 @@ impl<'a> Taking<'a> {
     }
 
     /// Takes these files in. What the workspace refuses is told of, and the others are taken all the same.
+    /// All changes go to the store as one transaction. One that the store refuses leaves the others alone; a store
+    /// that fails leaves none of them, and ends the import.
     pub(super) async fn take(
         mut self,
         mut prepared: Vec<VaultFile>,
@@ -102,11 +114,14 @@ impl<'a> Taking<'a> {
         Ok(known)
     }
 
+    /// Keeps the change and the file that it belongs to in step: the results come back by place.
     fn write(&mut self, place: usize, change: Change, at: Millis) {
         self.writes.push(by_keeper(change, at));
         self.files.push(place);
     }
 
+    /// A note that was written to after it was made takes two changes, each at its own time, so that its history
+    /// says both.
     fn create(&mut self, place: usize, one: VaultFile) -> NoteChange {
         let (created, updated) = times(&one.file, self.now);
         let origin = Self::origin(&one, 1);
@@ -135,6 +150,8 @@ impl<'a> Taking<'a> {
         NoteChange::New
     }
 
+    /// The version that the change is based on is counted here; if somebody else has written meanwhile, the store
+    /// refuses it.
     fn edit(&mut self, place: usize, note_id: NoteId, base: u64, edit: NoteEdit, at: Millis) {
         let change = Change::UpdateNote(NoteWrite {
             note_id,
@@ -157,6 +174,7 @@ impl<'a> Taking<'a> {
     }
 
     /// Only what differs is written, so that taking the same files in again changes nothing.
+    /// A deleted note comes back first, which takes a version of its own; the change is based on that one.
     fn update(
         &mut self,
         place: usize,

@@ -1,4 +1,9 @@
 //! Who is let in: the tokens that were given, else one of this person's own.
+//!
+//! An agent works with the person's rights, so that a port without a token would give them to every user and every
+//! program of the machine. Therefore there is always a token unless the person says otherwise, and where other
+//! machines can reach the port there is no saying otherwise. With several tokens, each client has a directory of
+//! its own unless they are to share one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -13,11 +18,13 @@ use crate::error::{CliError, Code};
 use crate::{dirs, output};
 use bonded_serve::agents::{Apart, Tokens, needs_tokens};
 
+/// Far more than the 64 letters that are made here: a person may have put another token there.
 const TOKEN_BYTES_MAX: u64 = 4096;
 /// A file with the tokens of many clients.
 const TOKENS_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The tokens of a server that listens there. A server has one, unless the person says otherwise.
+/// Tokens that were given count first; the person's own is made only where none was.
 pub(super) fn tokens(
     args: &ServeArgs,
     listen: &str,
@@ -73,6 +80,7 @@ pub(super) fn directories(tokens: &Tokens, apart: &Apart) -> Result<Vec<PathBuf>
 }
 
 /// What the command line and a file say, else the variable: it is set once for everything, and so is the weakest.
+/// An empty token is refused rather than passed over: it is most likely a variable that was not set.
 fn given(args: &ServeArgs, variable: Option<&str>) -> Result<Tokens, CliError> {
     let in_file = match &args.token_file {
         None => String::new(),
@@ -104,6 +112,7 @@ fn given(args: &ServeArgs, variable: Option<&str>) -> Result<Tokens, CliError> {
     Ok(Tokens::new(tokens))
 }
 
+/// Says both ways out: a token, or this machine only.
 fn no_token(listen: &str) -> CliError {
     let message =
         format!("--listen {listen} lets other machines ask the agents, and there is no token");
@@ -125,6 +134,7 @@ fn own_token(path: &Path) -> Result<String, String> {
     }
 }
 
+/// Follows no link and waits for no other end of a pipe, whatever somebody has put in its place.
 fn open(path: &Path) -> std::io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     OpenOptions::new()
@@ -133,6 +143,8 @@ fn open(path: &Path) -> std::io::Result<File> {
         .open(path)
 }
 
+/// What others may read is no secret, and what others may write is theirs. It is the open file that is looked at,
+/// so that nobody can put another one in its place between the look and the reading.
 fn read(file: File) -> Result<String, String> {
     let about = file.metadata().map_err(|error| error.to_string())?;
     let own = rustix::process::geteuid().as_raw();
@@ -151,6 +163,8 @@ fn read(file: File) -> Result<String, String> {
 }
 
 /// Writes a new token whole, or leaves the one of somebody faster.
+/// 256 bits less the fixed ones of two version 4 ids. Written under another name and synced first, so that a crash
+/// leaves no half token under the real one.
 fn make(path: &Path) -> std::io::Result<()> {
     let dir: PathBuf = path.parent().unwrap_or(Path::new(".")).to_owned();
     std::fs::DirBuilder::new()

@@ -9,6 +9,7 @@ use std::thread;
 use serde_json::Value;
 
 use super::models::Model;
+use crate::program::{SDK_PYTHON, installed};
 
 pub(super) struct Strict {
     child: Child,
@@ -19,19 +20,7 @@ pub(super) struct Strict {
 impl Strict {
     /// `None` where the SDKs are not here and nobody promised them.
     pub(super) fn start() -> Option<Self> {
-        let Some(python) = std::env::var_os("BONDED_SDK_PYTHON") else {
-            assert!(
-                std::env::var_os("BONDED_XTASK").is_none(),
-                "BONDED_SDK_PYTHON is not set: `cargo xtask test` must install the SDKs and name them"
-            );
-            #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
-            {
-                eprintln!(
-                    "not run: BONDED_SDK_PYTHON is not set; `cargo xtask sdk` installs the SDKs and names them"
-                );
-            }
-            return None;
-        };
+        let python = installed(SDK_PYTHON)?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtask/wires/server.py");
         let mut child = Command::new(python)
             .arg("-B")

@@ -5,10 +5,12 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use bonded_testkit::process::Process;
+
 use super::server::{
-    Server, never, question, raise_descriptors, receive, report, words, write_agent,
+    Server, never, question, raise_descriptors, receive_one, report, words, write_agent,
 };
-use crate::person::{Person, start};
+use crate::person::Person;
 
 fn serving(person: &Person, flags: &[&str]) -> Server {
     write_agent(person, "agent", &[report("Because.")], "");
@@ -97,7 +99,7 @@ fn a_body_of_one_byte_a_minute_is_cut() {
     );
     let began = Instant::now();
     slow.write_all(head.as_bytes()).expect("it is open");
-    let reply = receive(&mut slow);
+    let reply = receive_one(&mut slow);
     assert!(
         began.elapsed() < Duration::from_secs(40),
         "{:?}",
@@ -121,9 +123,9 @@ fn a_stderr_that_nobody_reads_stops_no_server() {
     stderr.write_all(&almost_all).expect("it holds 64 KiB");
     let words = words(&person, &["agent"], &["--no-token", "--listen", &address]);
     let mut command = person.command(&words);
-    let child = start(command.stdout(Stdio::null()).stderr(stderr));
+    let process = Process::begin(command.stdout(Stdio::null()).stderr(stderr));
     drop(command);
-    let server = Server::unheard(child, address);
+    let server = Server::unheard(process, address);
     // Twice as many as fill the pipe and every line that may wait for it.
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -170,7 +172,7 @@ fn refusals_keep_the_connection_or_say_that_they_do_not() {
         let (line, headers, body, status) = rows[number % rows.len()];
         server.send(&mut stream, line, headers, body.as_bytes());
         let reply =
-            receive(&mut stream).unwrap_or_else(|| panic!("{number}: {line} is unanswered"));
+            receive_one(&mut stream).unwrap_or_else(|| panic!("{number}: {line} is unanswered"));
         assert_eq!(reply.status, status, "{number}: {reply:?}");
         if reply.header("connection") == Some("close") {
             closed += 1;
@@ -184,6 +186,6 @@ fn refusals_keep_the_connection_or_say_that_they_do_not() {
     let mut stream = server.connect();
     let head = "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000000\r\n\r\n";
     stream.write_all(head.as_bytes()).expect("it is open");
-    let reply = receive(&mut stream).expect("it is answered");
+    let reply = receive_one(&mut stream).expect("it is answered");
     assert_eq!(reply.header("connection"), Some("close"), "{reply:?}");
 }

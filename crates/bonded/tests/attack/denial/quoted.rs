@@ -1,63 +1,10 @@
 //! Calls that a model only quotes.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::thread;
-
+use bonded_testkit::provider::{self, Provider};
 use serde_json::{Value, json};
 
 use crate::person::{Done, Person};
 use crate::witness::absent;
-
-/// A provider that says the same text to every request, with the mark of the run's tags put in.
-fn provider(text: &str, finish: &str) -> String {
-    let socket = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let url = format!("http://{}", socket.local_addr().expect("it is bound"));
-    let (text, finish) = (text.to_owned(), finish.to_owned());
-    thread::spawn(move || {
-        for mut client in socket.incoming().flatten() {
-            answer(&mut client, &text, &finish);
-        }
-    });
-    url
-}
-
-fn answer(client: &mut TcpStream, text: &str, finish: &str) {
-    let mut asked = vec![];
-    let mut piece = [0; 65_536];
-    let is_whole = |asked: &[u8]| {
-        let asked = String::from_utf8_lossy(asked);
-        let length = asked.to_ascii_lowercase();
-        let length = length.split("content-length: ").nth(1);
-        let length = length.and_then(|it| it.split("\r\n").next()?.parse::<usize>().ok());
-        asked
-            .split_once("\r\n\r\n")
-            .is_some_and(|(_, body)| body.len() >= length.unwrap_or(0))
-    };
-    while !is_whole(&asked) {
-        match client.read(&mut piece) {
-            Ok(read) if read > 0 => asked.extend_from_slice(&piece[..read]),
-            _ => return,
-        }
-    }
-    let asked = String::from_utf8_lossy(&asked).into_owned();
-    let nonces = asked.split("ai-agent-").filter_map(|rest| rest.get(..8));
-    let mut nonces = nonces.filter(|it| it.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    let nonce = nonces.next().unwrap_or("00000000");
-    let said = text.replace("NONCE", nonce);
-    let body = json!({
-        "id": "x", "object": "chat.completion", "model": "m",
-        "choices": [{ "index": 0, "finish_reason": finish,
-                      "message": { "role": "assistant", "content": said } }],
-        "usage": { "prompt_tokens": 1, "completion_tokens": 1 },
-    })
-    .to_string();
-    let head = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-        body.len()
-    );
-    let _gone = client.write_all(format!("{head}{body}").as_bytes());
-}
 
 /// Fails where the quoted command ran.
 #[track_caller]
@@ -70,7 +17,9 @@ fn runs_nothing(text: &str, finish: &str) {
 /// Has an agent with every tool read this text.
 fn run(text: &str, finish: &str) -> (Person, Done) {
     let person = Person::new();
-    let url = provider(text, finish);
+    let provider = Provider::start();
+    provider.then_always(provider::text(text).finish(finish));
+    let url = provider.origin();
     let config: Value = json!({
         "providers": { "p": { "type": "openai", "baseUrl": url, "apiKey": "key-of-the-test" } },
     });

@@ -1,66 +1,29 @@
 //! A server under attack, and the clients that attack it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
-use std::thread;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use bonded_testkit::http;
+use bonded_testkit::patience::wait_until;
+use bonded_testkit::process::Process;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::person::{Person, call, start};
+use crate::person::{Person, call};
 
-/// Long enough for a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) use bonded_testkit::http::{Reply, receive_one};
+pub(crate) use bonded_testkit::place::{never, report};
 
 pub(crate) struct Server {
-    child: Child,
+    process: Process,
     pub(crate) address: String,
-}
-
-/// What a client was answered.
-#[derive(Debug)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) head: String,
-    pub(crate) body: String,
-}
-
-impl Reply {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
-    }
-
-    pub(crate) fn code(&self) -> String {
-        let code = &self.json()["error"]["code"];
-        code.as_str().unwrap_or_default().to_owned()
-    }
-
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
-        let found = lines.find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.trim())
-    }
-}
-
-/// A reply of a script that delivers a report.
-pub(crate) fn report(text: &str) -> Value {
-    let arguments = json!({ "report_format": "markdown", "report_content": text });
-    call("agent__final_report", arguments)
 }
 
 /// A reply of a script that delivers JSON.
 pub(crate) fn report_json(value: &Value) -> Value {
     let arguments = json!({ "report_format": "json", "content_json": value });
     call("agent__final_report", arguments)
-}
-
-/// A reply that nobody waits for.
-pub(crate) fn never() -> Value {
-    let mut line = report("too late");
-    line["delay_ms"] = 600_000.into();
-    line
 }
 
 pub(crate) fn question(model: &str) -> Value {
@@ -101,37 +64,20 @@ impl Server {
     }
 
     pub(crate) fn of(person: &Person, words: &[String]) -> Self {
-        let mut child = start(person.command(words).stdout(Stdio::null()));
-        let stderr = child.stderr.take().expect("stderr is a pipe");
-        let mut lines = BufReader::new(stderr).lines();
-        let address = loop {
-            let line = lines
-                .next()
-                .expect("the server starts")
-                .expect("it is text");
-            if let Some(address) = line.strip_prefix("listening on http://") {
-                break address.to_owned();
-            }
-        };
-        thread::spawn(move || lines.for_each(drop));
-        Self { child, address }
+        let (process, address) = Process::serve(person.command(words).stdout(Stdio::null()));
+        Self { process, address }
     }
 
     /// A server whose stderr is read by nobody.
-    pub(crate) fn unheard(child: Child, address: String) -> Self {
-        let began = Instant::now();
-        while TcpStream::connect(&address).is_err() {
-            assert!(began.elapsed() < PATIENCE, "the server does not start");
-            thread::sleep(Duration::from_millis(20));
-        }
-        Self { child, address }
+    pub(crate) fn unheard(process: Process, address: String) -> Self {
+        wait_until("the server listens", || {
+            TcpStream::connect(&address).is_ok()
+        });
+        Self { process, address }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(&self.address).expect("the server listens");
-        let patience = Some(PATIENCE);
-        stream.set_read_timeout(patience).expect("it can be set");
-        stream
+        http::connect(&self.address)
     }
 
     /// One request over a connection of its own.
@@ -139,7 +85,7 @@ impl Server {
         let mut stream = self.connect();
         let headers = format!("Connection: close\r\n{headers}");
         self.send(&mut stream, line, &headers, body);
-        receive(&mut stream).expect("the server answers")
+        receive_one(&mut stream).expect("the server answers")
     }
 
     pub(crate) fn get(&self, path: &str) -> Reply {
@@ -150,7 +96,7 @@ impl Server {
     pub(crate) fn chat(&self, token: &str, body: &Value) -> Reply {
         let mut stream = self.connect();
         self.begin_chat(&mut stream, token, body);
-        receive(&mut stream).expect("the server answers")
+        receive_one(&mut stream).expect("the server answers")
     }
 
     /// Asks and does not wait for the answer.
@@ -168,7 +114,7 @@ impl Server {
             let short = Some(Duration::from_millis(50));
             stream.set_read_timeout(short).expect("it can be set");
             self.begin_chat(&mut stream, token, body);
-            match receive(&mut stream) {
+            match receive_one(&mut stream) {
                 Some(reply) => {
                     assert_eq!(reply.status, 429, "{reply:?}");
                     return waiting;
@@ -181,43 +127,20 @@ impl Server {
 
     /// Sends a request; whether it can be sent whole is for the answer to say.
     pub(crate) fn send(&self, stream: &mut TcpStream, line: &str, headers: &str, body: &[u8]) {
-        let address = &self.address;
-        let length = body.len();
-        let head = format!(
-            "{line} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\n{headers}\r\n"
-        );
-        let _refused = stream
-            .write_all(head.as_bytes())
-            .and_then(|()| stream.write_all(body));
+        let headers = format!("Content-Type: application/json\r\n{headers}");
+        http::write(stream, &http::head(&self.address, line, &headers), body);
     }
 
     /// The most memory that the server ever had, in bytes.
     pub(crate) fn memory_max(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).expect("the server lives");
-        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-        kilobytes.expect("the kernel says it") * 1024
+        self.process.peak_bytes()
     }
 
     /// Asks the server to end, and says how long it took and with what it ended.
-    pub(crate) fn terminate(mut self) -> (Duration, Option<i32>) {
+    pub(crate) fn terminate(self) -> (Duration, Option<i32>) {
         let began = Instant::now();
-        kill_process(Pid::from_child(&self.child), Signal::TERM).expect("it can be signalled");
-        loop {
-            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
-                return (began.elapsed(), status.code());
-            }
-            assert!(began.elapsed() < PATIENCE, "the server does not end");
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ended = self.child.kill().and_then(|()| self.child.wait());
+        let ended = self.process.end(Signal::TERM);
+        (began.elapsed(), ended.code)
     }
 }
 
@@ -227,37 +150,4 @@ pub(crate) fn raise_descriptors() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     let _as_before = setrlimit(Resource::Nofile, limit);
-}
-
-/// Reads one answer whole; `None` where the connection ends before it.
-pub(crate) fn receive(stream: &mut TcpStream) -> Option<Reply> {
-    let mut head = vec![];
-    let mut byte = [0; 1];
-    while !head.ends_with(b"\r\n\r\n") {
-        if stream.read(&mut byte).ok()? == 0 {
-            return None;
-        }
-        head.push(byte[0]);
-    }
-    let head = String::from_utf8(head).ok()?;
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    let mut reply = Reply {
-        status,
-        head,
-        body: String::new(),
-    };
-    let length = reply
-        .header("content-length")
-        .and_then(|it| it.parse().ok());
-    match length {
-        Some(length) => {
-            let mut body = vec![0; length];
-            stream.read_exact(&mut body).ok()?;
-            reply.body = String::from_utf8(body).ok()?;
-        }
-        None => {
-            stream.read_to_string(&mut reply.body).ok()?;
-        }
-    }
-    Some(reply)
 }

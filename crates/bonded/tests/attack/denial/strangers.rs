@@ -117,7 +117,7 @@ fn a_server_without_a_token_is_what_somebody_asked_for_and_pages_do_not_reach_it
     let mut stream = server.connect();
     let asked = format!("GET /v1/models HTTP/1.1\r\n{evil}Connection: close\r\n\r\n");
     stream.write_all(asked.as_bytes()).expect("it can be sent");
-    let reply = super::server::receive(&mut stream).expect("it is answered");
+    let reply = super::server::receive_one(&mut stream).expect("it is answered");
     assert_eq!(reply.status, 403, "{reply:?}");
     let origin = "Origin: http://evil.example\r\nAccept: application/json, text/event-stream\r\n";
     assert_eq!(server.ask("POST /mcp", origin, b"{}").status, 403);
@@ -130,6 +130,6 @@ fn a_server_without_a_token_is_what_somebody_asked_for_and_pages_do_not_reach_it
         body.len()
     );
     stream.write_all(asked.as_bytes()).expect("it can be sent");
-    let reply = super::server::receive(&mut stream).expect("it is answered");
+    let reply = super::server::receive_one(&mut stream).expect("it is answered");
     assert_eq!(reply.status, 415, "{reply:?}");
 }

@@ -1,30 +1,31 @@
 //! A server of workspaces that somebody runs for several people, and what they ask it.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bonded_testkit::http;
+use bonded_testkit::patience::PATIENCE;
+use bonded_testkit::process::Process;
+use bonded_testkit::provider::{Provider, silence};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::person::{Done, Person, start};
+use crate::person::{Done, Person};
 
-/// Long enough for a busy machine; an attack that takes this long has denied service.
-const PATIENCE: Duration = Duration::from_secs(90);
+pub(super) use bonded_testkit::http::Reply as Said;
+pub(super) use bonded_testkit::patience::wait_until as until;
 
 static KEYS: AtomicU64 = AtomicU64::new(0);
 
 pub(super) struct House {
     pub(super) person: Person,
-    child: Child,
+    process: Process,
     address: SocketAddr,
-    /// The server's own words, read so that it never waits for a reader.
-    _told: Receiver<String>,
     pub(super) owner: Guest,
     variables: Vec<(&'static str, &'static str)>,
 }
@@ -39,34 +40,10 @@ pub(super) struct Guest {
     from: Ipv4Addr,
 }
 
-/// What was answered.
-#[derive(Debug)]
-pub(super) struct Said {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) text: String,
-}
-
 /// A request whose last byte is still to come.
 pub(super) struct Held {
     stream: TcpStream,
     last: String,
-}
-
-impl Said {
-    pub(super) fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or(Value::Null)
-    }
-
-    #[track_caller]
-    pub(super) fn is(&self, status: u16) -> Value {
-        assert_eq!(self.status, status, "{self:?}");
-        self.json()
-    }
-
-    pub(super) fn code(&self) -> String {
-        text(&self.json()["code"])
-    }
 }
 
 pub(super) fn text(value: &Value) -> String {
@@ -96,23 +73,8 @@ impl House {
         let data = person.path("data").display().to_string();
         let mut command = person.command(&["serve", "--data", &data, "--listen", "127.0.0.1:0"]);
         command.envs(variables.iter().copied());
-        let mut child = start(&mut command);
-        let stderr = child.stderr.take().expect("stderr is a pipe");
-        let (tell, told) = channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let _unheard = tell.send(line);
-            }
-        });
-        let mut lines = vec![];
-        let address = loop {
-            let line = told.recv_timeout(PATIENCE);
-            let line = line.unwrap_or_else(|_| panic!("no start: {lines:?}"));
-            if let Some(address) = line.strip_prefix("listening on http://") {
-                break address.parse().expect("an address");
-            }
-            lines.push(line);
-        };
+        let (process, address) = Process::serve(&mut command);
+        let address = address.parse().expect("an address");
         let token = std::fs::read_to_string(person.path("data/owner-token"));
         let token = token.expect("there is a token").trim().to_owned();
         let mut owner = Guest {
@@ -124,28 +86,21 @@ impl House {
         owner.user_id = text(&owner.get("/api/auth/session").is(200)["user_id"]);
         Self {
             person,
-            child,
+            process,
             address,
-            _told: told,
             owner,
             variables,
         }
     }
 
     /// Stops the server and starts it again, with another configuration where there is one.
-    pub(super) fn again(mut self, config: Option<&Value>) -> Self {
-        self.end();
-        let person = std::mem::replace(&mut self.person, Person::new());
+    pub(super) fn again(self, config: Option<&Value>) -> Self {
+        self.process.end(Signal::TERM);
         if let Some(config) = config {
-            person.write(person.path("data/config.json"), config.to_string());
+            let file = self.person.path("data/config.json");
+            self.person.write(file, config.to_string());
         }
-        Self::begin(person, self.variables.clone())
-    }
-
-    fn end(&mut self) {
-        let id = rustix::process::Pid::from_child(&self.child);
-        let _gone = rustix::process::kill_process(id, rustix::process::Signal::TERM);
-        let _ended = self.child.wait();
+        Self::begin(self.person, self.variables)
     }
 
     pub(super) fn data(&self, name: &str) -> PathBuf {
@@ -213,12 +168,6 @@ impl House {
     }
 }
 
-impl Drop for House {
-    fn drop(&mut self) {
-        let _ended = self.child.kill().and_then(|()| self.child.wait());
-    }
-}
-
 impl Guest {
     /// The same from another address of the machine.
     pub(super) fn from(&self, last: u8) -> Self {
@@ -247,7 +196,7 @@ impl Guest {
         stream
             .write_all((head + &body).as_bytes())
             .expect("the server listens");
-        said(stream)
+        http::receive(stream)
     }
 
     /// Asks, but keeps the end of the body back: the server has let them in, and waits.
@@ -352,43 +301,16 @@ impl Held {
         self.stream
             .write_all(self.last.as_bytes())
             .expect("the server listens");
-        said(self.stream)
-    }
-}
-
-/// All that is answered over a connection.
-fn said(mut stream: TcpStream) -> Said {
-    let mut answer = vec![];
-    stream.read_to_end(&mut answer).expect("the server answers");
-    let answer = String::from_utf8_lossy(&answer).into_owned();
-    let (head, text) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.split(' ').nth(1).and_then(|it| it.parse().ok());
-    Said {
-        status: status.unwrap_or_else(|| panic!("no answer: {answer:?}")),
-        head: head.to_owned(),
-        text: text.to_owned(),
+        http::receive(self.stream)
     }
 }
 
 /// A model that takes requests and never answers.
 pub(super) fn silent_model() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = listener.local_addr().expect("it has one");
-    thread::spawn(move || {
-        let kept: Vec<TcpStream> = listener.incoming().flatten().collect();
-        drop(kept);
-    });
-    format!("http://{address}/v1")
-}
-
-/// Waits until something outside holds.
-#[track_caller]
-pub(super) fn until(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "it never came to that: {what}");
-        thread::sleep(Duration::from_millis(10));
-    }
+    let provider = Provider::start();
+    provider.then_always(silence());
+    provider.always("GET /v1/models", silence());
+    provider.base_url()
 }
 
 /// A path as a rule writes it.

@@ -73,8 +73,8 @@ fn links_pipes_and_giants_in_a_given_directory_become_no_notes() {
         "/api/search?workspace_id={}&q=canary",
         house.workspace()
     ));
-    holds_no(SECRET, &[&listed.text, &search.text, &done.stderr]);
-    holds_no(token.trim(), &[&listed.text, &done.stderr]);
+    holds_no(SECRET, &[&listed.body, &search.body, &done.stderr]);
+    holds_no(token.trim(), &[&listed.body, &done.stderr]);
     let giant = std::fs::File::create(given.join("giant.md")).expect("it can be made");
     giant.set_len(1 << 40).expect("a file may have a hole");
     let refused = house.bonded(&["import", &given.display().to_string()]);

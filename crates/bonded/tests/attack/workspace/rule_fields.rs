@@ -293,8 +293,9 @@ fn no_field_of_a_rule_takes_what_a_hostile_member_puts_there() {
 fn known() -> BTreeSet<String> {
     let sources = [
         include_str!("../../../../workspace-rules/src/rule.rs"),
-        include_str!("../../../../workspace-rules/src/action.rs"),
         include_str!("../../../../workspace-rules/src/action/looping.rs"),
+        include_str!("../../../../workspace-rules/src/action/run.rs"),
+        include_str!("../../../../workspace-rules/src/action/work.rs"),
         include_str!("../../../../workspace-rules/src/scope.rs"),
         include_str!("../../../../workspace-rules/src/schedule.rs"),
     ];

@@ -300,7 +300,7 @@ fn no_run_works_in_the_data_directory_or_above_it() {
     for (agent, dir) in rows {
         let said = eve.rule(&hers, &run_in(agent, dir));
         assert_eq!(said.status, 422, "{agent} {dir:?}: {said:?}");
-        holds_no(&above, &[&said.text]);
+        holds_no(&above, &[&said.body]);
     }
     for repo in [".", "../data", "way", "/", data.as_str()] {
         let action = json!({ "kind": "work", "plan": "plan.json", "repo": repo });
@@ -380,7 +380,7 @@ fn a_rule_launched_for_an_event_of_another_workspace_learns_nothing_of_it() {
         (403, "CROSS_WORKSPACE_REJECTED")
     );
     eve.ended(&eve.launch(&rule));
-    holds_no(title, &[&model.heard(), &said.text]);
+    holds_no(title, &[&model.heard(), &said.body]);
 }
 
 #[test]
@@ -446,8 +446,8 @@ fn a_prompt_of_a_rule_is_no_other_file_of_the_server() {
     let action = json!({ "kind": "kjxlkj_agent", "prompt_path": "prompts/way.json" });
     let refused = eve.rule(&hers, &action);
     assert_eq!(refused.code(), "PROMPT_JSON_INVALID", "{refused:?}");
-    assert!(refused.text.contains("link"), "{refused:?}");
-    assert!(!refused.text.contains("canary"), "{refused:?}");
+    assert!(refused.body.contains("link"), "{refused:?}");
+    assert!(!refused.body.contains("canary"), "{refused:?}");
     canary.lives();
 }
 

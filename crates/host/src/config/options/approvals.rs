@@ -1,4 +1,8 @@
 //! Approvals as a person writes them: lists under `allow`, `ask` and `deny`, or one list in order.
+//!
+//! An object has no order, so that its rules are sorted from close to wide and from strict to mild; a
+//! list holds in the order in which it is written. What cannot be read is refused as a whole: half of a
+//! policy would allow what was meant to be denied.
 
 use bonded_kernel::{Permission, Rule, ToolPattern};
 use serde_json::Value;
@@ -42,6 +46,7 @@ pub(crate) fn sorted(mut rules: Vec<Rule>) -> Vec<Rule> {
     rules
 }
 
+/// One word that can mean no tool makes all of them unusable.
 fn each(permission: Permission, patterns: &[String]) -> Option<Vec<Rule>> {
     let rule = |pattern: &String| {
         is_pattern(pattern).then(|| Rule {
@@ -63,6 +68,7 @@ fn rule(text: &str) -> Option<Rule> {
     })
 }
 
+/// Without regard to case.
 fn permission(word: &str) -> Option<Permission> {
     let is_meant = |it: &&Permission| it.as_str().eq_ignore_ascii_case(word);
     STRICT_FIRST.iter().find(is_meant).copied()

@@ -1,29 +1,33 @@
 //! What can be wrong with an option, in one shape for all sources.
 
-use bonded_kernel::did_you_mean;
+use bonded_kernel::{Mistake, did_you_mean};
 
+/// What a person wrote, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    #[error("{place}: {key} must be {expected}, not {value}")]
+    /// A value that its kind cannot read, or that lies outside of its bounds.
+    #[error("{place}: {key} {mistake}")]
     BadValue {
         /// Where it was written.
         place: String,
         key: String,
-        value: String,
-        expected: String,
+        mistake: Box<Mistake>,
     },
+    /// No row of the table has this key; `nearest` is the one that was probably meant.
     #[error("{place}: there is no option {key}{}", did_you_mean(nearest.as_deref()))]
     UnknownKey {
         place: String,
         key: String,
         nearest: Option<String>,
     },
+    /// The option exists and is not set from there; `instead` is the flag to use.
     #[error("{place}: {key} cannot be set here{}", use_instead(instead.as_deref()))]
     NotHere {
         place: String,
         key: String,
         instead: Option<String>,
     },
+    /// There is no `=` in it.
     #[error("--override {text:?} is not KEY=VALUE")]
     BadOverride { text: String },
 }

@@ -1,9 +1,12 @@
 //! The kinds of option values. Each has one parser, whichever source the value came from: text from the
 //! command line or a variable, JSON from the configuration, YAML from an agent file.
+//!
+//! A value that cannot be read is never bent to fit: the parser says what it expected, and the message
+//! names the place.
 
 use serde_json::Value;
 
-use bonded_kernel::Rule;
+use bonded_kernel::{Mistake, Rule};
 
 use super::Source;
 use super::approvals;
@@ -13,18 +16,15 @@ use super::values::ModelRef;
 /// For a value that may be absent: do not send it.
 pub const UNSET_WORDS: [&str; 5] = ["none", "off", "unset", "default", "null"];
 
+/// What the values of an option may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
-    Whole {
-        min: u64,
-        max: u64,
-        nullable: bool,
-    },
+    /// A whole number within bounds, both included. Where it is `nullable`, words such as `none` unset
+    /// it.
+    Whole { min: u64, max: u64, nullable: bool },
     /// Always nullable.
-    Real {
-        min: f64,
-        max: f64,
-    },
+    Real { min: f64, max: f64 },
+    /// Names, as a list or as one text with commas. Empty ones are left out.
     List,
     /// A list of names of tools in which `*` stands for any letters.
     Patterns,
@@ -34,9 +34,13 @@ pub enum OptionKind {
     Models,
     /// Words as they may be written, and the word that each means.
     Choice(&'static [(&'static str, &'static str)]),
+    /// A level, or that there shall be none.
     Reasoning,
+    /// A number of tokens; 0 and `disabled` mean none.
     ReasoningTokens,
+    /// `true` or `false`, or a word for one of them.
     Flag,
+    /// A text that is not empty.
     Text,
 }
 
@@ -57,8 +61,11 @@ pub(crate) enum Parsed {
     Text(String),
 }
 
-/// Reads a value, or says what was expected instead.
-pub(crate) fn parse(kind: OptionKind, value: &Value, source: Source) -> Result<Parsed, String> {
+/// Reads a value, or says what is wrong with it.
+///
+/// The source matters for reasoning alone: the same word means different things from inside and outside
+/// of an agent.
+pub(crate) fn parse(kind: OptionKind, value: &Value, source: Source) -> Result<Parsed, Mistake> {
     let parsed = match kind {
         OptionKind::Reasoning => reasoning(value, source),
         OptionKind::ReasoningTokens => reasoning_tokens(value),
@@ -87,7 +94,22 @@ pub(crate) fn parse(kind: OptionKind, value: &Value, source: Source) -> Result<P
             .filter(|text| !text.is_empty())
             .map(|text| Parsed::Text(text.to_owned())),
     };
-    parsed.ok_or_else(|| expected(kind))
+    parsed.ok_or_else(|| mistake(kind, value))
+}
+
+fn mistake(kind: OptionKind, value: &Value) -> Mistake {
+    match (kind, value) {
+        (OptionKind::Choice(words), Value::String(text)) => {
+            Mistake::unknown_word(text, meant(words))
+        }
+        _ => Mistake::wrong_type(expected(kind), value),
+    }
+}
+
+/// The words of a choice without their other spellings.
+fn meant(words: &'static [(&str, &str)]) -> impl Iterator<Item = &'static str> + Clone {
+    let own = words.iter().filter(|(written, meant)| written == meant);
+    own.map(|(word, _)| *word)
 }
 
 /// What a value of this kind looks like, for a message.
@@ -108,11 +130,7 @@ fn expected(kind: OptionKind) -> String {
         }
         OptionKind::Models => "PROVIDER/MODEL, or a list of them".into(),
         OptionKind::Choice(words) => {
-            let words: Vec<&str> = words
-                .iter()
-                .filter(|(written, meant)| written == meant)
-                .map(|(word, _)| *word)
-                .collect();
+            let words: Vec<&str> = meant(words).collect();
             format!("one of {}", words.join(", "))
         }
         OptionKind::Reasoning => "none, minimal, low, medium, high, xhigh or max".into(),
@@ -153,6 +171,7 @@ fn real(value: &Value) -> Option<f64> {
     real.is_finite().then_some(real)
 }
 
+/// `None` where one of the items is no text.
 pub(super) fn list(value: &Value) -> Option<Vec<String>> {
     let items: Vec<&str> = match value {
         Value::String(text) => text.split(',').collect(),
@@ -200,6 +219,7 @@ fn reasoning(value: &Value, source: Source) -> Option<Parsed> {
     }
 }
 
+/// Zero switches reasoning off, as the words do.
 fn reasoning_tokens(value: &Value) -> Option<Parsed> {
     match value {
         Value::String(text) if one_of(text, &["disabled"]) => Some(Parsed::Unset),

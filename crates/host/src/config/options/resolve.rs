@@ -1,4 +1,11 @@
 //! From everything that was said to one plain set of options.
+//!
+//! For each key the first source that says something wins, from the override down to the built-in
+//! value. What a file says is then bounded by the person's own files, if the option is a capability: a
+//! flag is the person's own word and is not.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
 
@@ -7,12 +14,13 @@ use bonded_kernel::{Rule, nearest};
 use super::kind::{Parsed, parse};
 use super::values::{Options, Values};
 use super::{Given, OptionError, OptionRow, Source, Sources, TABLE, find};
-use crate::config::value_text::found;
 
 /// The options, and for each key the source that won.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
+    /// The values, each read by its kind.
     pub options: Options,
+    /// Every key of the table has one.
     pub sources: BTreeMap<&'static str, Source>,
 }
 
@@ -44,6 +52,7 @@ pub(crate) fn resolve_all(sources: &Sources) -> (Resolved, Vec<OptionError>) {
     (Resolved { options, sources }, errors)
 }
 
+/// The bound is met and not chosen: what holds is the most that both allow.
 fn resolve_row(
     row: &OptionRow,
     sources: &Sources,
@@ -83,12 +92,11 @@ fn resolve_row(
 
 /// What is wrong is added to the errors, once.
 fn read(row: &OptionRow, given: &Given, source: Source, errors: &mut Vec<OptionError>) -> Parsed {
-    parse(row.kind, &given.value, source).unwrap_or_else(|expected| {
+    parse(row.kind, &given.value, source).unwrap_or_else(|mistake| {
         let error = OptionError::BadValue {
             place: given.place.clone(),
             key: row.key.into(),
-            value: found(&given.value),
-            expected,
+            mistake: Box::new(mistake),
         };
         if !errors.contains(&error) {
             errors.push(error);
@@ -97,6 +105,7 @@ fn read(row: &OptionRow, given: &Given, source: Source, errors: &mut Vec<OptionE
     })
 }
 
+/// A row without a default gives nothing, which means something of its own.
 pub(crate) fn built_in(row: &OptionRow) -> Parsed {
     row.default
         .and_then(|default| parse(row.kind, &default.into(), Source::BuiltIn).ok())
@@ -121,10 +130,11 @@ fn rules(
     let own = sources.own.get(KEY).filter(|_| is_of_a_file);
     let mut beside = vec![];
     for given in own.into_iter().chain(&sources.rules) {
-        match read(row, given, Source::Config, errors) {
-            parsed if parsed == winner => {}
-            Parsed::Rules(rules) => beside.push(rules),
-            _ => {}
+        let parsed = read(row, given, Source::Config, errors);
+        if parsed != winner
+            && let Parsed::Rules(rules) = parsed
+        {
+            beside.push(rules);
         }
     }
     beside
@@ -139,12 +149,18 @@ fn fall_back_on_default_reasoning(won: &mut BTreeMap<&'static str, (Source, Pars
     if let Some((source, parsed)) = won.get("defaultReasoning").cloned() {
         let source = match source {
             Source::CommandLine => Source::Inherited,
-            source => source,
+            Source::Override
+            | Source::FrontMatter
+            | Source::Inherited
+            | Source::Config
+            | Source::Variable
+            | Source::BuiltIn => source,
         };
         won.insert("reasoning", (source, parsed));
     }
 }
 
+/// Keys of all sources but the person's own files, which are part of the configuration.
 fn check_keys(sources: &Sources) -> Vec<OptionError> {
     let overrides = sources.overrides.keys();
     let mut errors: Vec<OptionError> = overrides
@@ -171,6 +187,7 @@ fn unknown(key: &str, given: &Given) -> OptionError {
     }
 }
 
+/// Found when the flag is read, before any file is.
 pub(super) fn check_override(key: &str) -> Result<(), OptionError> {
     let place = "--override".to_owned();
     let overridable = TABLE.iter().filter(|row| row.overridable);

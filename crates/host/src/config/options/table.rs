@@ -1,4 +1,7 @@
 //! The table itself. One row is one option.
+//!
+//! Flags are made of the rows, in their order. A default is written as one would type it, so that it
+//! passes through the same parser as everything else; a test reads all of them.
 
 use super::kind::OptionKind;
 use crate::config::Order;
@@ -6,6 +9,7 @@ use crate::config::Order;
 /// What is known of an option.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionRow {
+    /// The name in front matter and in `--override`; unique in the table.
     pub key: &'static str,
     /// With its dashes; `None` for an option that has no flag of its own.
     pub flag: Option<&'static str>,
@@ -19,6 +23,7 @@ pub struct OptionRow {
     pub config: &'static [&'static str],
     /// The built-in value as one would type it; `None` where absence means something of its own.
     pub default: Option<&'static str>,
+    /// What its values are, and the one parser that reads them.
     pub kind: OptionKind,
     /// What somebody else's file may do with it.
     pub order: Order,
@@ -26,6 +31,7 @@ pub struct OptionRow {
     pub help: &'static str,
 }
 
+/// What a row is where it says nothing.
 const ROW: OptionRow = OptionRow {
     key: "",
     flag: None,
@@ -80,6 +86,7 @@ impl OptionRow {
         Self { order, ..self }
     }
 
+    /// The parts that nearly every row has, at the end of it.
     const fn with(
         self,
         config: &'static [&'static str],

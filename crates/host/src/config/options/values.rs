@@ -1,4 +1,11 @@
 //! The options as one plain set of values.
+//!
+//! Everything is resolved by then: each value has its type, and defaults are filled in. A key that is
+//! read here must be in the table with the kind that is expected; a mistake would give nothing or a
+//! panic, and a test that reads every option finds it.
+
+// A case that is new must be thought of here.
+#![deny(clippy::wildcard_enum_match_arm)]
 
 use std::collections::BTreeMap;
 
@@ -12,7 +19,9 @@ use crate::config::OpenaiMode;
 /// A provider and a model of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelRef {
+    /// The name before the first slash: one of the configuration, or one that everybody knows.
     pub provider: String,
+    /// All that follows the first slash, as the provider knows it; for a script the path of its file.
     pub model: String,
 }
 
@@ -31,73 +40,115 @@ impl ModelRef {
     }
 }
 
+/// Whether the provider is asked to cache the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
+    /// Wherever the provider can.
     Full,
+    /// Nothing is asked for; a provider may cache all the same.
     None,
 }
 
 /// How a model writes calls and its report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolEncoding {
+    /// As the provider's own calls.
     Native,
+    /// As tags in the text, calls and report.
     Xml,
+    /// Calls natively, and the report as a tag.
     XmlFinal,
 }
 
 /// What a run is told. `None` in a sampling value means that it is not sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
+    /// In the order in which they are tried; may be empty.
     pub models: Vec<ModelRef>,
+    /// Names of servers, requests, documents and built-in tools, as written.
     pub tools: Vec<String>,
     /// As written: relative to the agent file if that is their source, else to the working directory.
     pub agents: Vec<String>,
+    /// Milliseconds until a model that says nothing has failed.
     pub llm_timeout_ms: u64,
+    /// Milliseconds until a tool is stopped.
     pub tool_timeout_ms: u64,
+    /// Bytes at which a longer output is cut.
     pub tool_response_bytes_max: u64,
+    /// From 0 to 2.
     pub temperature: Option<f64>,
+    /// From 0 to 1.
     pub top_p: Option<f64>,
+    /// At least 1.
     pub top_k: Option<u64>,
+    /// From 0 up.
     pub repeat_penalty: Option<f64>,
+    /// That of the agent, or where it says nothing, the default.
     pub reasoning: Reasoning,
+    /// For agents that do not say it themselves.
     pub default_reasoning: Reasoning,
+    /// It counts more than the level.
     pub reasoning_tokens: ReasoningTokens,
+    /// The most tokens of one reply.
     pub output_tokens_max: u32,
+    /// At least 1: a turn has a first attempt.
     pub attempts_per_turn_max: u32,
+    /// The most turns of a run.
     pub turns_max: u32,
+    /// The most calls in one reply.
     pub calls_per_turn_max: u32,
+    /// Whether outputs that were cut are kept for the model to read on in.
     pub tool_output_paging: bool,
+    /// Whether the model is offered to tell of its progress.
     pub progress_reports: bool,
     /// In the order in which they hold.
     pub approvals: Vec<Rule>,
     /// Rules that hold beside them, each list by itself.
     pub rules_beside: Vec<Vec<Rule>>,
+    /// Patterns of `--ask`, which only make stricter.
     pub ask: Vec<String>,
+    /// Patterns of `--deny`, which only make stricter.
     pub deny: Vec<String>,
     /// `None` where nobody says it.
     pub untrusted: Option<Vec<String>>,
+    /// What becomes of calls that change something once something untrusted was read.
     pub after_untrusted: Permission,
     /// `None` leaves the choice to who is asked.
     pub openai_mode: Option<OpenaiMode>,
+    /// Sent to the providers that have a word for it.
     pub caching: Caching,
+    /// How calls and the report are written.
     pub encoding: ToolEncoding,
+    /// Whether replies are streamed.
     pub stream: bool,
+    /// Whether what goes to and comes from models is logged.
     pub trace_llm: bool,
+    /// Whether what goes to and comes from MCP servers is logged.
     pub trace_mcp: bool,
+    /// Whether whole outputs are kept in the log where they were cut.
     pub trace_tools: bool,
+    /// Whether the model may sum up what was said where nothing else makes room.
     pub context_summary: bool,
+    /// For the surface: to say more.
     pub verbose: bool,
+    /// For the surface: to say nothing while it runs.
     pub quiet: bool,
+    /// Counts more than what is known or configured of the model.
     pub context_window_tokens: Option<u64>,
+    /// Tokens that stay free; a model's own setting counts more.
     pub context_window_buffer_tokens: u64,
+    /// Where snapshots go; without it there are none.
     pub sessions_dir: Option<String>,
+    /// Where the ledger is; without it there is none.
     pub billing_file: Option<String>,
     /// One of the format names; `None` leaves the choice to the surface.
     pub format: Option<&'static str>,
+    /// What holds for the commands and servers of the run.
     pub sandbox: SandboxConfig,
 }
 
 impl Options {
+    /// The number of tokens and the level, put together as they are sent.
     pub fn reasoning_value(&self) -> ReasoningValue {
         ReasoningValue::of(self.reasoning, self.reasoning_tokens)
     }
@@ -125,12 +176,14 @@ impl Values {
     }
 
     fn whole(&self, key: &str) -> Option<u64> {
-        match self.get(key) {
-            Parsed::Whole(whole) => Some(*whole),
-            _ => None,
+        if let Parsed::Whole(whole) = self.get(key) {
+            Some(*whole)
+        } else {
+            None
         }
     }
 
+    /// Panics where the table has no number for the key, which is a mistake in this program.
     fn count(&self, key: &str) -> u64 {
         self.whole(key)
             .expect("the table gives the key a number by default")
@@ -141,38 +194,47 @@ impl Values {
     }
 
     fn real(&self, key: &str) -> Option<f64> {
-        match self.get(key) {
-            Parsed::Real(real) => Some(*real),
-            _ => None,
+        if let Parsed::Real(real) = self.get(key) {
+            Some(*real)
+        } else {
+            None
         }
     }
 
     fn rules(&self, key: &str) -> Vec<Rule> {
-        match self.get(key) {
-            Parsed::Rules(rules) => rules.clone(),
-            _ => vec![],
+        if let Parsed::Rules(rules) = self.get(key) {
+            rules.clone()
+        } else {
+            vec![]
         }
     }
 
     fn permission(&self, key: &str) -> Permission {
-        match self.get(key) {
-            Parsed::Word("deny") => Permission::Deny,
-            Parsed::Word("ask") => Permission::Ask,
-            _ => Permission::Allow,
+        match self.word(key) {
+            Some("deny") => Permission::Deny,
+            Some("ask") => Permission::Ask,
+            Some(_) | None => Permission::Allow,
         }
     }
 
     fn list(&self, key: &str) -> Vec<String> {
-        match self.get(key) {
-            Parsed::List(items) => items.clone(),
-            _ => Vec::new(),
+        self.given_list(key).unwrap_or_default()
+    }
+
+    /// An empty list is not the same as none.
+    fn given_list(&self, key: &str) -> Option<Vec<String>> {
+        if let Parsed::List(items) = self.get(key) {
+            Some(items.clone())
+        } else {
+            None
         }
     }
 
     fn word(&self, key: &str) -> Option<&'static str> {
-        match self.get(key) {
-            Parsed::Word(word) => Some(word),
-            _ => None,
+        if let Parsed::Word(word) = self.get(key) {
+            Some(word)
+        } else {
+            None
         }
     }
 
@@ -181,9 +243,10 @@ impl Values {
     }
 
     fn text(&self, key: &str) -> Option<String> {
-        match self.get(key) {
-            Parsed::Text(text) => Some(text.clone()),
-            _ => None,
+        if let Parsed::Text(text) = self.get(key) {
+            Some(text.clone())
+        } else {
+            None
         }
     }
 
@@ -191,7 +254,14 @@ impl Values {
         match self.get(key) {
             Parsed::Unset => Reasoning::Off,
             Parsed::Level(level) => Reasoning::Level(*level),
-            _ => Reasoning::ProviderDefault,
+            Parsed::Nothing
+            | Parsed::Whole(_)
+            | Parsed::Real(_)
+            | Parsed::List(_)
+            | Parsed::Rules(_)
+            | Parsed::Word(_)
+            | Parsed::Flag(_)
+            | Parsed::Text(_) => Reasoning::ProviderDefault,
         }
     }
 
@@ -199,7 +269,14 @@ impl Values {
         match self.get(key) {
             Parsed::Unset => ReasoningTokens::Off,
             Parsed::Whole(tokens) => ReasoningTokens::Tokens(*tokens),
-            _ => ReasoningTokens::NotGiven,
+            Parsed::Nothing
+            | Parsed::Real(_)
+            | Parsed::List(_)
+            | Parsed::Rules(_)
+            | Parsed::Word(_)
+            | Parsed::Level(_)
+            | Parsed::Flag(_)
+            | Parsed::Text(_) => ReasoningTokens::NotGiven,
         }
     }
 
@@ -255,6 +332,7 @@ impl Values {
         }
     }
 
+    /// The one list of what there is. `rules_beside` is filled in by the resolver.
     pub(super) fn options(&self) -> Options {
         Options {
             models: self.models(),
@@ -281,10 +359,7 @@ impl Values {
             rules_beside: vec![],
             ask: self.list("ask"),
             deny: self.list("deny"),
-            untrusted: match self.get("untrusted") {
-                Parsed::List(patterns) => Some(patterns.clone()),
-                _ => None,
-            },
+            untrusted: self.given_list("untrusted"),
             after_untrusted: self.permission("afterUntrusted"),
             openai_mode: self.openai_mode(),
             caching: self.caching(),

@@ -1,4 +1,8 @@
 //! Whether an object of a JSON text has a key twice.
+//!
+//! Parsers differ in which of the two they take, so that a model could show a person one and have the
+//! other executed. The text is walked through and nothing of it is kept but the keys of the objects
+//! that are open.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,6 +17,7 @@ pub(super) fn has_key_twice(text: &str) -> bool {
     twice
 }
 
+/// Visits every value; the flag is shared by all of them.
 struct DuplicateSeeker<'a>(&'a mut bool);
 
 impl<'de> DeserializeSeed<'de> for DuplicateSeeker<'_> {

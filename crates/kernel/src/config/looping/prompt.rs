@@ -38,7 +38,9 @@ pub enum Mode {
 /// A part of the prompt, and when it is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
+    /// The state in which it is given, or [`DEFAULT_CONDITION`].
     pub condition: String,
+    /// What the model reads then, as the prompt file has it.
     pub prompt: String,
 }
 

@@ -8,12 +8,16 @@ use crate::uuid::WorkspaceId;
 /// What an agent may change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
+    /// The only workspace whose notes it may touch.
     pub workspace_id: WorkspaceId,
+    /// The kinds of notes that it may make and change; others are refused.
     pub allowed_note_kinds: Vec<String>,
     /// Always false: a rule that says otherwise is refused.
     #[serde(default)]
     pub cross_workspace_writes: bool,
+    /// How many notes may be made in one loop; what is beyond waits for the next.
     pub max_notes_per_loop: u32,
+    /// How many notes may be changed in one loop.
     pub max_edits_per_loop: u32,
     /// Whether a violation ends the run, not only the operation.
     #[serde(default)]
@@ -24,7 +28,9 @@ pub struct Scope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{}: {message}", .code.as_str())]
 pub struct ScopeViolation {
+    /// The stable name that programs go by.
     pub code: ScopeCode,
+    /// What the model is shown, with what it may do instead.
     pub message: String,
 }
 
@@ -32,11 +38,14 @@ pub struct ScopeViolation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ScopeCode {
+    /// Too many, or a kind of note that is not allowed.
     ScopeViolation,
+    /// The note belongs to another workspace.
     CrossWorkspaceRejected,
 }
 
 impl ScopeCode {
+    /// As it stands in messages and in `error_code`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ScopeViolation => "SCOPE_VIOLATION",
@@ -46,12 +55,15 @@ impl ScopeCode {
 }
 
 impl Scope {
+    /// The default of `max_notes_per_loop`.
     pub const NOTES_PER_LOOP: u32 = 10;
+    /// The default of `max_edits_per_loop`.
     pub const EDITS_PER_LOOP: u32 = 20;
+    /// The default of `allowed_note_kinds`.
     pub const NOTE_KINDS: [&'static str; 2] = ["note", "template"];
 
     /// What holds where a rule says nothing.
-    pub fn usual(workspace_id: WorkspaceId) -> Self {
+    pub fn default_of(workspace_id: WorkspaceId) -> Self {
         Self {
             workspace_id,
             allowed_note_kinds: Self::NOTE_KINDS.map(str::to_owned).to_vec(),

@@ -15,6 +15,7 @@ pub struct InstructionFault {
     pub line: u32,
     /// The element, where it is one.
     pub tag: String,
+    /// What the model is told about it.
     pub problem: Problem,
 }
 
@@ -22,30 +23,44 @@ pub struct InstructionFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
+    /// There is no such instruction.
     UnknownTag,
+    /// The tag has an attribute, and none takes any.
     Attribute,
+    /// A child is not there that must be.
     MissingChild {
+        /// Its name.
         child: &'static str,
     },
+    /// A child stands there twice.
     DuplicateChild {
+        /// Its name.
         child: &'static str,
     },
+    /// A child holds nothing that must hold something.
     EmptyChild {
+        /// Its name.
         child: &'static str,
     },
+    /// The instruction has no such child.
     UnknownChild,
     /// Something that is no child stands between the children.
     NoChild,
     /// Neither or both of two children of which one is wanted.
     OneOf,
+    /// An element stands where ids belong.
     BadIds,
     /// A closing tag of nothing.
     StrayClose,
     /// The element, comment or section has no end.
     Unclosed,
+    /// A document type or an entity: nothing of the reply is read then.
     Declaration,
+    /// A processing instruction.
     Processing,
+    /// Text outside of any instruction.
     Prose,
+    /// The reply holds no instruction at all.
     NoElement,
 }
 

@@ -6,7 +6,7 @@ const NAME_BYTES_MAX: usize = 64;
 /// What stands at a `<`. Ends are places in the text, just behind the markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Markup<'a> {
-    Open(Open<'a>),
+    Open(OpeningTag<'a>),
     Close {
         name: &'a str,
         end: usize,
@@ -34,7 +34,7 @@ pub(super) enum Markup<'a> {
 
 /// An opening tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Open<'a> {
+pub(super) struct OpeningTag<'a> {
     pub(super) name: &'a str,
     pub(super) end: usize,
     pub(super) has_attribute: bool,
@@ -105,7 +105,7 @@ fn opening(after: &str, at: usize) -> Markup<'_> {
     }
     let inside = &behind[..offset];
     let unclosed = inside.strip_suffix('/');
-    Markup::Open(Open {
+    Markup::Open(OpeningTag {
         name,
         end: at + name.len() + offset + 1,
         has_attribute: !unclosed.unwrap_or(inside).trim_ascii().is_empty(),

@@ -5,13 +5,21 @@ use serde_json::{Map, Value};
 use super::fault::Problem;
 use super::markup::value_of;
 
+/// Enters a state.
 pub const STATE_ADD: &str = "state_add";
+/// Leaves a state.
 pub const STATE_DELETE: &str = "state_delete";
+/// Sets a key of the memory.
 pub const RAM_ADD: &str = "ram_add";
+/// Deletes a key of the memory.
 pub const RAM_DELETE: &str = "ram_delete";
+/// Makes a note.
 pub const RECORD_ADD: &str = "record_add";
+/// Writes down what a person should look at; changes no note.
 pub const RECORD_ISSUE: &str = "record_issue";
+/// Changes a note.
 pub const RECORD_UPDATE: &str = "record_update";
+/// Finds notes, or reads them by their ids.
 pub const RECORD_SEARCH: &str = "record_search";
 
 /// The instructions that there are.

@@ -14,11 +14,11 @@ pub struct StreamFilter {
     closing: String,
     /// What is held back, because it may be part of a tag.
     held: String,
-    place: Place,
+    place: StreamPosition,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum StreamPosition {
     Outside,
     /// Right after the opening tag, where a line break is not yet text.
     Start,
@@ -26,13 +26,14 @@ enum Place {
 }
 
 impl StreamFilter {
+    /// `nonce` is that of the run: tags with another are text.
     pub fn new(nonce: &str) -> Self {
         let name = format!("{}{nonce}-FINAL", &TAG[1..]);
         Self {
             opening: format!("<{name}"),
             closing: format!("</{name}>"),
             held: String::new(),
-            place: Place::Outside,
+            place: StreamPosition::Outside,
         }
     }
 
@@ -48,17 +49,19 @@ impl StreamFilter {
     pub fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         match self.place {
-            Place::Outside | Place::Start => String::new(),
-            Place::Inside => without_last_newline(without_partial(&held, &self.closing)).to_owned(),
+            StreamPosition::Outside | StreamPosition::Start => String::new(),
+            StreamPosition::Inside => {
+                without_last_newline(without_partial(&held, &self.closing)).to_owned()
+            }
         }
     }
 
     /// Goes on by one place; false if more text is needed.
     fn advance(&mut self, shown: &mut String) -> bool {
         match self.place {
-            Place::Outside => self.enter(),
-            Place::Start => self.skip_newline(),
-            Place::Inside => self.show(shown),
+            StreamPosition::Outside => self.enter(),
+            StreamPosition::Start => self.skip_newline(),
+            StreamPosition::Inside => self.show(shown),
         }
     }
 
@@ -77,7 +80,7 @@ impl StreamFilter {
         match opening_end(after).filter(|_| is_tag) {
             Some(end) => {
                 self.held.drain(..=self.opening.len() + end);
-                self.place = Place::Start;
+                self.place = StreamPosition::Start;
                 true
             }
             None if is_tag && after.len() < OPENING_BYTES_MAX => false,
@@ -96,7 +99,7 @@ impl StreamFilter {
             .into_iter()
             .find(|newline| self.held.starts_with(newline));
         self.held.drain(..newline.map_or(0, str::len));
-        self.place = Place::Inside;
+        self.place = StreamPosition::Inside;
         true
     }
 
@@ -116,7 +119,7 @@ impl StreamFilter {
         };
         self.held.drain(..used);
         if found.is_some() {
-            self.place = Place::Outside;
+            self.place = StreamPosition::Outside;
         }
         found.is_some()
     }

@@ -11,15 +11,20 @@ const SUMMARIES_MAX: usize = 500;
 /// What is kept of every run that works in loops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopAudit {
+    /// SHA-256 of the prompt file that the run began with, in hexadecimal digits.
     pub prompt_hash: String,
+    /// The reading that was in force.
     pub parser_version: String,
+    /// The loops that were begun.
     pub loop_count: u32,
     /// The instructions that were executed.
     pub operation_count: u32,
     /// Absent where the run succeeded or has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
+    /// When the run began.
     pub started_at: Millis,
+    /// Absent while the run goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Millis>,
     /// What was done to notes, and what was refused.

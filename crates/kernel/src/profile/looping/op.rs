@@ -62,7 +62,7 @@ impl LoopOp {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
         let word = |name: &str| arguments[name].as_str().unwrap_or_default();
         let mut then = memory.clone();
-        let told = match self {
+        let message = match self {
             Self::StateAdd => then.add_state(word("state")).map(|()| "ok")?,
             Self::StateDelete => was_there(then.delete_state(word("state"))?),
             Self::RamAdd => {
@@ -75,14 +75,14 @@ impl LoopOp {
         if rules.ordered && leaves && rules.enters_later && then.main_state() != memory.main_state()
         {
             // The state that comes takes the place of this one.
-            return Ok(told);
+            return Ok(message);
         }
         if rules.ordered {
             then.check_move(memory.main_state())?;
         }
         then.settle_paging(rules.paging_bytes);
         *memory = then;
-        Ok(told)
+        Ok(message)
     }
 
     pub(crate) fn specs() -> [ToolSpec; 4] {

@@ -27,10 +27,10 @@ pub(super) fn system(looping: &Looping, own: &str) -> Text {
 
 /// The one message of a turn.
 pub(super) fn message(looping: &Looping, goal: &str) -> Text {
-    let told = looping.told.text();
-    let results = match told.is_empty() {
+    let results = looping.results.text();
+    let results = match results.is_empty() {
         true => String::new(),
-        false => format!("Results of the last loop:\n{told}\n"),
+        false => format!("Results of the last loop:\n{results}\n"),
     };
     let memory = memory_block(looping);
     format!("RAM:\n{memory}\n{results}Request:\n{goal}").into()

@@ -1,39 +1,39 @@
 //! The owner's first registration, and sessions for browsers.
+//!
+//! Passwords are checked slowly, few at a time, and as slowly for names that nobody has; guesses are counted by address
+//! and account. A session is kept as the hash of its cookie.
 
 use bonded_workspace_rules::Code;
 
 use axum::http::HeaderValue;
-use axum::http::header::SET_COOKIE;
 use bonded_kernel::{Hash, Millis, UserId, folded};
 use bonded_workspace::store::UserState;
-use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::workspace::access::{Caller, SESSION_COOKIE};
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
-use crate::workspace::password::{self, Checked, random_token};
-use crate::workspace::refusal::Refusal;
+use crate::workspace::access::{SESSION_COOKIE, WorkspaceCaller};
+use crate::workspace::answer::{CreatedJson, NoContent, OkJson, WithCookie};
+use crate::workspace::ask::WorkspaceAsk;
+use crate::workspace::dto::{Credentials, Id, LoggedIn, Registered, SessionAnswer};
+use crate::workspace::handler::RequiredBody;
+use crate::workspace::password::{self, PasswordCheck, random_token};
+use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
-use bonded_workspace::times;
 
+/// A week.
 const SESSION_SECONDS: u64 = 7 * 24 * 60 * 60;
-const NAME_CHARS_MAX: usize = 64;
-const PASSWORD_CHARS: std::ops::RangeInclusive<usize> = 8..=1024;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Credentials {
-    username: String,
-    password: String,
-}
+/// In characters.
+pub(in crate::workspace) const NAME_CHARS_MAX: usize = 64;
+/// In characters; the upper bound keeps hashing from being fed without end.
+pub(in crate::workspace) const PASSWORD_CHARS: std::ops::RangeInclusive<usize> = 8..=1024;
 
 /// Gives the owner a name and a password, once.
-pub(in crate::workspace) async fn register(mut ask: Ask) -> Result<Answer, Refusal> {
-    let given: Credentials = ask.body()?;
+pub(in crate::workspace) async fn register(
+    ask: WorkspaceAsk,
+    body: RequiredBody<Credentials>,
+) -> Result<CreatedJson<Registered>, WorkspaceRefusal> {
+    let given = body.read()?;
     if !ask.caller()?.is_owner {
         let message = "only the owner registers: send the token in the file owner-token";
-        return Err(Refusal::new(Code::RoleForbidden, message));
+        return Err(WorkspaceRefusal::new(Code::RoleForbidden, message));
     }
     check_name(&given.username)?;
     check_password(&given.password)?;
@@ -43,23 +43,25 @@ pub(in crate::workspace) async fn register(mut ask: Ask) -> Result<Answer, Refus
         .store
         .register_owner(ask.by()?, given.username, hashed)
         .await?;
-    let shown = json!({ "user_id": owner.user_id, "username": owner.name });
-    Ok(Answer::created(&shown))
+    Ok(CreatedJson(Registered {
+        user_id: Id(owner.user_id),
+        username: owner.name,
+    }))
 }
 
 /// Whether this can be a password.
-pub fn check_password(password: &str) -> Result<(), Refusal> {
+pub fn check_password(password: &str) -> Result<(), WorkspaceRefusal> {
     if PASSWORD_CHARS.contains(&password.chars().count()) {
         return Ok(());
     }
     let (least, most) = (PASSWORD_CHARS.start(), PASSWORD_CHARS.end());
-    Err(Refusal::bad(format!(
+    Err(WorkspaceRefusal::bad(format!(
         "a password has {least} to {most} characters"
     )))
 }
 
 /// Whether this can be somebody's name.
-pub fn check_name(name: &str) -> Result<(), Refusal> {
+pub fn check_name(name: &str) -> Result<(), WorkspaceRefusal> {
     let chars = name.chars().count();
     let is_plain = !name.contains(char::is_control) && name.trim() == name;
     if (1..=NAME_CHARS_MAX).contains(&chars) && is_plain {
@@ -67,11 +69,16 @@ pub fn check_name(name: &str) -> Result<(), Refusal> {
     }
     let message =
         format!("a name is one line of 1 to {NAME_CHARS_MAX} characters without blanks around it");
-    Err(Refusal::bad(message))
+    Err(WorkspaceRefusal::bad(message))
 }
 
-pub(in crate::workspace) async fn login(mut ask: Ask) -> Result<Answer, Refusal> {
-    let given: Credentials = ask.body()?;
+/// The attempt is counted before the password is looked at, so that many at once are as many. The session is refused if
+/// the password was changed while it was checked.
+pub(in crate::workspace) async fn login(
+    ask: WorkspaceAsk,
+    body: RequiredBody<Credentials>,
+) -> Result<WithCookie<OkJson<LoggedIn>>, WorkspaceRefusal> {
+    let given = body.read()?;
     let site = ask.site.clone();
     let account = *Hash::of(folded(&given.username).as_bytes()).as_bytes();
     let attempt = site.guesses.begin(ask.from, account)?;
@@ -90,7 +97,7 @@ pub(in crate::workspace) async fn login(mut ask: Ask) -> Result<Answer, Refusal>
         }
     };
     let (user, hashed) = fitting.ok_or_else(|| {
-        Refusal::new(
+        WorkspaceRefusal::new(
             Code::InvalidCredentials,
             "this name and this password do not belong together",
         )
@@ -103,37 +110,42 @@ pub(in crate::workspace) async fn login(mut ask: Ask) -> Result<Answer, Refusal>
     site.store
         .add_session(user.user_id, Some(hashed), &session, kept, now, expires_at)
         .await?;
-    let body = json!({
-        "user_id": user.user_id,
-        "username": user.name,
-        "csrf_token": csrf_token,
-        "expires_at": times::rfc3339(expires_at),
-    });
-    Ok(Answer::ok(&body).with(SET_COOKIE, cookie(&site, &session, SESSION_SECONDS)?))
+    let body = LoggedIn {
+        user_id: Id(user.user_id),
+        username: user.name,
+        csrf_token,
+        expires_at: expires_at.into(),
+    };
+    let cookie = cookie(&site, &session, SESSION_SECONDS)?;
+    Ok(WithCookie(OkJson(body), cookie))
 }
 
 /// Who is logged in, and what their page must send to change something.
-pub(in crate::workspace) async fn session(ask: Ask) -> Result<Answer, Refusal> {
-    let caller: &Caller = ask.caller()?;
-    let csrf_token = caller.session.as_ref().map(|session| &session.csrf_token);
-    let body: Value = json!({
-        "user_id": caller.user_id,
-        "username": caller.name,
-        "is_owner": caller.is_owner,
-        "csrf_token": csrf_token,
-    });
-    Ok(Answer::ok(&body))
+pub(in crate::workspace) async fn session(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<SessionAnswer>, WorkspaceRefusal> {
+    let caller: &WorkspaceCaller = ask.caller()?;
+    let session = caller.session.as_ref();
+    Ok(OkJson(SessionAnswer {
+        user_id: Id(caller.user_id),
+        username: caller.name.clone(),
+        is_owner: caller.is_owner,
+        csrf_token: session.map(|session| session.csrf_token.clone()),
+    }))
 }
 
 /// Ends the session; a token is no session and stays what it is.
-pub(in crate::workspace) async fn logout(ask: Ask) -> Result<Answer, Refusal> {
+pub(in crate::workspace) async fn logout(
+    ask: WorkspaceAsk,
+) -> Result<WithCookie<NoContent>, WorkspaceRefusal> {
     if let Some(session) = &ask.caller()?.session {
         ask.site.store.end_session(&session.token).await?;
     }
-    Ok(Answer::nothing().with(SET_COOKIE, cookie(&ask.site, "", 0)?))
+    Ok(WithCookie(NoContent, cookie(&ask.site, "", 0)?))
 }
 
-fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, Refusal> {
+/// An empty value with no time to live takes the cookie away.
+fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, WorkspaceRefusal> {
     let secure = if site.settings.secure_cookies {
         "; Secure"
     } else {
@@ -144,15 +156,16 @@ fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, Refus
         "{SESSION_COOKIE}={session}; Path=/; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}"
     );
     HeaderValue::from_str(&text)
-        .map_err(|_| Refusal::internal("the session cannot be written as a cookie"))
+        .map_err(|_| WorkspaceRefusal::internal("the session cannot be written as a cookie"))
 }
 
 /// Passwords are hashed on threads of their own, few at a time: each takes a core for a while.
 impl Site {
+    /// Waits for one of the few places where passwords are hashed.
     pub(in crate::workspace) async fn hash_password(
         &self,
         password: String,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, WorkspaceRefusal> {
         self.slowly(move || password::hash(&password)).await?
     }
 
@@ -162,13 +175,13 @@ impl Site {
         user_id: UserId,
         password: String,
         mut hashed: Option<String>,
-    ) -> Result<Option<String>, Refusal> {
+    ) -> Result<Option<String>, WorkspaceRefusal> {
         loop {
             let (given, kept) = (password.clone(), hashed.clone());
             let checked = self.slowly(move || password::check(&given, kept.as_deref()));
             match (checked.await?, hashed) {
-                (Checked::Wrong, _) => return Ok(None),
-                (Checked::Outdated, Some(old)) => {
+                (PasswordCheck::Wrong, _) => return Ok(None),
+                (PasswordCheck::Outdated, Some(old)) => {
                     let new = self.hash_password(password.clone()).await?;
                     let store = &self.store;
                     if store.rehash_password(user_id, old, new.clone()).await? {
@@ -183,17 +196,18 @@ impl Site {
     }
 
     /// Takes as long for a user that there is not.
-    async fn fits_nobody(&self, password: String) -> Result<(), Refusal> {
+    async fn fits_nobody(&self, password: String) -> Result<(), WorkspaceRefusal> {
         let checked = self.slowly(move || password::check(&password, None));
         checked.await.map(|_| ())
     }
 
+    /// Off the threads that answer requests.
     async fn slowly<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, WorkspaceRefusal> {
         let _place = self.hashing.acquire().await;
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|_| Refusal::internal("the password could not be looked at"))
+        done.map_err(|_| WorkspaceRefusal::internal("the password could not be looked at"))
     }
 }

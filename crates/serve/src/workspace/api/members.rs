@@ -1,58 +1,63 @@
 //! Who is in a workspace, and as what.
+//!
+//! What a role may is judged by the rules, in the transaction of the change.
 
 use bonded_kernel::{UserId, WorkspaceId};
-use bonded_workspace_rules::{Change, Code, Permission, Role};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use bonded_workspace_rules::{Change, Code, Permission};
 
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::{Ask, permit};
-use crate::workspace::refusal::Refusal;
+use crate::workspace::answer::{NoContent, OkJson};
+use crate::workspace::ask::{WorkspaceAsk, permit};
+use crate::workspace::dto::{Id, Member, Members, NewMember};
+use crate::workspace::handler::RequiredBody;
+use crate::workspace::refusal::WorkspaceRefusal;
 
-pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
+/// With the names of people, for those who are members themselves.
+pub(in crate::workspace) async fn list(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<Members>, WorkspaceRefusal> {
     let workspace_id: WorkspaceId = ask.id("workspace_id")?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
-    let members = ask.site.store.members(workspace_id).await?;
-    let mut shown: Vec<Value> = vec![];
-    for (user_id, role) in members {
+    let mut members = vec![];
+    for (user_id, role) in ask.site.store.members(workspace_id).await? {
         let user = ask.site.store.user(user_id).await?;
-        let name = user.map(|user| user.name);
-        shown.push(json!({ "user_id": user_id, "name": name, "role": role }));
+        members.push(Member {
+            user_id: Id(user_id),
+            name: user.map(|user| user.name),
+            role: role.into(),
+        });
     }
-    Ok(Answer::ok(&json!({ "members": shown })))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewMember {
-    user_id: UserId,
-    role: Role,
+    Ok(OkJson(Members { members }))
 }
 
 /// Makes somebody a member, or a member something else. Said twice, it is as if it were said once.
-pub(in crate::workspace) async fn set(mut ask: Ask) -> Result<Answer, Refusal> {
+pub(in crate::workspace) async fn set(
+    ask: WorkspaceAsk,
+    body: RequiredBody<NewMember>,
+) -> Result<OkJson<Member>, WorkspaceRefusal> {
     let workspace_id: WorkspaceId = ask.id("workspace_id")?;
-    let new: NewMember = ask.body()?;
+    let new = body.read()?;
+    let user_id = new.user_id.0;
     permit(&ask, workspace_id, Permission::ManageMembers).await?;
-    let user = ask.site.store.user(new.user_id).await?;
+    let user = ask.site.store.user(user_id).await?;
     let user = user.ok_or_else(|| {
-        let message = format!(
-            "there is no user {}; POST /api/users makes one",
-            new.user_id
-        );
-        Refusal::new(Code::UserNotFound, message)
+        let message = format!("there is no user {user_id}; POST /api/users makes one");
+        WorkspaceRefusal::new(Code::UserNotFound, message)
     })?;
     ask.write(Change::SetMember {
         workspace_id,
-        user_id: new.user_id,
-        role: new.role,
+        user_id,
+        role: new.role.into(),
     })
     .await?;
-    let shown = json!({ "user_id": new.user_id, "name": user.name, "role": new.role });
-    Ok(Answer::ok(&shown))
+    Ok(OkJson(Member {
+        user_id: new.user_id,
+        name: Some(user.name),
+        role: new.role,
+    }))
 }
 
-pub(in crate::workspace) async fn remove(ask: Ask) -> Result<Answer, Refusal> {
+/// Whether the caller may is for the rules to say: whoever is no owner may leave.
+pub(in crate::workspace) async fn remove(ask: WorkspaceAsk) -> Result<NoContent, WorkspaceRefusal> {
     let workspace_id: WorkspaceId = ask.id("workspace_id")?;
     let user_id: UserId = ask.id("user_id")?;
     ask.write(Change::RemoveMember {
@@ -60,5 +65,5 @@ pub(in crate::workspace) async fn remove(ask: Ask) -> Result<Answer, Refusal> {
         user_id,
     })
     .await?;
-    Ok(Answer::nothing())
+    Ok(NoContent)
 }

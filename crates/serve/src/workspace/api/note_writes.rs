@@ -1,89 +1,67 @@
 //! Notes as they are written. Every write says which version it was made for.
+//!
+//! Whether a write is allowed, and whether it fits the version, is decided in the transaction; these handlers only
+//! translate.
 
-use bonded_kernel::{NoteId, WorkspaceId};
-use bonded_workspace_rules::{
-    AccessScope, Change, Metadata, NewNote, NoteEdit, NoteWrite, PatchOp,
-};
-use serde::Deserialize;
-use serde_json::Value;
+use bonded_kernel::NoteId;
+use bonded_workspace_rules::{Change, NewNote, NoteEdit, NoteWrite, PatchOp};
 
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
-use crate::workspace::ids;
-use crate::workspace::refusal::Refusal;
-use crate::workspace::shown;
+use crate::workspace::answer::{CreatedJson, NoContent, OkJson};
+use crate::workspace::ask::WorkspaceAsk;
+use crate::workspace::handler::{OptionalBody, RequiredBody};
+use crate::workspace::refusal::WorkspaceRefusal;
+use crate::workspace::{dto, ids};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CreateBody {
-    workspace_id: WorkspaceId,
-    title: Option<String>,
-    #[serde(default)]
-    markdown: String,
-    note_kind: Option<String>,
-    access_scope: Option<AccessScope>,
-    keywords: Option<Vec<String>>,
-    metadata: Option<Metadata>,
-}
-
-pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal> {
-    let body: CreateBody = ask.body()?;
+/// The id is drawn here; a repetition with the same key gets the note that was made first.
+pub(in crate::workspace) async fn create(
+    ask: WorkspaceAsk,
+    body: RequiredBody<dto::NewNote>,
+) -> Result<CreatedJson<dto::Note>, WorkspaceRefusal> {
+    let body = body.read()?;
     let written = ask
         .write(Change::CreateNote(NewNote {
             note_id: ids::note(),
-            workspace_id: body.workspace_id,
+            workspace_id: body.workspace_id.0,
             title: body.title,
             markdown: body.markdown,
             note_kind: body.note_kind,
-            access_scope: body.access_scope.unwrap_or_default(),
+            access_scope: body.access_scope.map(Into::into).unwrap_or_default(),
             keywords: body.keywords.unwrap_or_default(),
             metadata: body.metadata.unwrap_or_default(),
         }))
         .await?;
-    Ok(Answer::created(&shown::outcome(&written.outcome)?))
+    Ok(CreatedJson((&written.outcome).try_into()?))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UpdateBody {
-    base_version: u64,
-    title: Option<String>,
-    markdown: Option<String>,
-    patch_ops: Option<Vec<PatchOp>>,
-    note_kind: Option<String>,
-    access_scope: Option<AccessScope>,
-    keywords: Option<Vec<String>>,
-    metadata: Option<Metadata>,
-}
-
-pub(in crate::workspace) async fn update(mut ask: Ask) -> Result<Answer, Refusal> {
-    let body: UpdateBody = ask.body()?;
+/// A change without any field is refused: it would be a version that differs in nothing.
+pub(in crate::workspace) async fn update(
+    ask: WorkspaceAsk,
+    body: RequiredBody<dto::NoteEdit>,
+) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+    let body = body.read()?;
     let edit = NoteEdit {
         title: body.title,
         markdown: body.markdown,
-        patch: body.patch_ops,
+        patch: body.patch_ops.map(patch),
         note_kind: body.note_kind,
-        access_scope: body.access_scope,
+        access_scope: body.access_scope.map(Into::into),
         keywords: body.keywords,
         metadata: body.metadata.unwrap_or_default(),
     };
     if edit == NoteEdit::default() {
-        return Err(Refusal::bad(
+        return Err(WorkspaceRefusal::bad(
             "nothing to change: give a field beside base_version",
         ));
     }
     edited(&ask, body.base_version, edit).await
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TitleBody {
-    base_version: u64,
-    title: String,
-}
-
-pub(in crate::workspace) async fn retitle(mut ask: Ask) -> Result<Answer, Refusal> {
-    let body: TitleBody = ask.body()?;
+/// The same as a change with a title alone.
+pub(in crate::workspace) async fn retitle(
+    ask: WorkspaceAsk,
+    body: RequiredBody<dto::TitleEdit>,
+) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+    let body = body.read()?;
     let edit = NoteEdit {
         title: Some(body.title),
         ..NoteEdit::default()
@@ -91,7 +69,17 @@ pub(in crate::workspace) async fn retitle(mut ask: Ask) -> Result<Answer, Refusa
     edited(&ask, body.base_version, edit).await
 }
 
-async fn edited(ask: &Ask, base_version: u64, edit: NoteEdit) -> Result<Answer, Refusal> {
+/// From the words of the wire.
+fn patch(ops: Vec<dto::PatchOp>) -> Vec<PatchOp> {
+    ops.into_iter().map(PatchOp::from).collect()
+}
+
+/// For all changes that name a version in their body.
+async fn edited(
+    ask: &WorkspaceAsk,
+    base_version: u64,
+    edit: NoteEdit,
+) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
     let change = Change::UpdateNote(NoteWrite {
         note_id: ask.id("note_id")?,
         base_version,
@@ -100,29 +88,31 @@ async fn edited(ask: &Ask, base_version: u64, edit: NoteEdit) -> Result<Answer, 
     changed(ask, change).await
 }
 
-async fn changed(ask: &Ask, change: Change) -> Result<Answer, Refusal> {
+/// Answers with the note as it stands after the write.
+async fn changed(
+    ask: &WorkspaceAsk,
+    change: Change,
+) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
     let written = ask.write(change).await?;
-    Ok(Answer::ok(&shown::outcome(&written.outcome)?))
+    Ok(OkJson((&written.outcome).try_into()?))
 }
 
 /// The note can be had back; what it was stays readable.
-pub(in crate::workspace) async fn delete(ask: Ask) -> Result<Answer, Refusal> {
+pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent, WorkspaceRefusal> {
     ask.write(Change::DeleteNote {
         note_id: ask.id("note_id")?,
         base_version: base_version(&ask)?,
     })
     .await?;
-    Ok(Answer::nothing())
+    Ok(NoContent)
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BaseBody {
-    base_version: Option<u64>,
-}
-
-pub(in crate::workspace) async fn undelete(mut ask: Ask) -> Result<Answer, Refusal> {
-    let body: BaseBody = ask.body_or_empty()?;
+/// Without a body, whatever version it has.
+pub(in crate::workspace) async fn undelete(
+    ask: WorkspaceAsk,
+    body: OptionalBody<dto::Undelete>,
+) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+    let body = body.read()?;
     let note_id: NoteId = ask.id("note_id")?;
     let change = Change::UndeleteNote {
         note_id,
@@ -131,15 +121,12 @@ pub(in crate::workspace) async fn undelete(mut ask: Ask) -> Result<Answer, Refus
     changed(&ask, change).await
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MetadataBody {
-    /// Any JSON, null too.
-    value: Value,
-}
-
-pub(in crate::workspace) async fn set_metadata(mut ask: Ask) -> Result<Answer, Refusal> {
-    let body: MetadataBody = ask.body()?;
+/// The version stands in the query, because the body is the value.
+pub(in crate::workspace) async fn set_metadata(
+    ask: WorkspaceAsk,
+    body: RequiredBody<dto::MetadataValue>,
+) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+    let body = body.read()?;
     let change = Change::SetMetadata {
         note_id: ask.id("note_id")?,
         base_version: base_version(&ask)?,
@@ -149,17 +136,21 @@ pub(in crate::workspace) async fn set_metadata(mut ask: Ask) -> Result<Answer, R
     changed(&ask, change).await
 }
 
-pub(in crate::workspace) async fn delete_metadata(ask: Ask) -> Result<Answer, Refusal> {
+/// A key that is not there is no error.
+pub(in crate::workspace) async fn delete_metadata(
+    ask: WorkspaceAsk,
+) -> Result<NoContent, WorkspaceRefusal> {
     ask.write(Change::DeleteMetadata {
         note_id: ask.id("note_id")?,
         base_version: base_version(&ask)?,
         key: ask.param("key").to_owned(),
     })
     .await?;
-    Ok(Answer::nothing())
+    Ok(NoContent)
 }
 
-fn base_version(ask: &Ask) -> Result<Option<u64>, Refusal> {
+/// None makes the change in any case.
+fn base_version(ask: &WorkspaceAsk) -> Result<Option<u64>, WorkspaceRefusal> {
     ask.query
         .read("base_version", "the version that the change was made for")
 }

@@ -3,18 +3,19 @@
 use bonded_kernel::{NoteId, WorkspaceId};
 use bonded_workspace::store::{NoteFilter, NoteSort, Page};
 use bonded_workspace_rules::{Code, Note, Permission};
-use serde_json::{Value, json};
 
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::{Ask, permit};
-use crate::workspace::refusal::Refusal;
-use crate::workspace::shown;
+use crate::workspace::answer::OkJson;
+use crate::workspace::ask::{WorkspaceAsk, permit};
+use crate::workspace::dto::{self, Backlinks, EventAnswer, Id, NoteHistory, NoteSummary, Notes};
+use crate::workspace::refusal::WorkspaceRefusal;
 
-const LIMIT: u64 = 50;
-const LIMIT_MAX: u64 = 200;
+/// How many come where nobody says.
+pub(in crate::workspace) const LIMIT: u64 = 50;
+/// No page is longer.
+pub(in crate::workspace) const LIMIT_MAX: u64 = 200;
 
 /// Which part of a long list is asked for.
-pub(in crate::workspace) fn page(ask: &Ask) -> Result<Page, Refusal> {
+pub(in crate::workspace) fn page(ask: &WorkspaceAsk) -> Result<Page, WorkspaceRefusal> {
     Ok(Page {
         limit: ask.query.number("limit", LIMIT, 1..=LIMIT_MAX)?,
         offset: ask.query.number("offset", 0, 0..=i64::MAX as u64)?,
@@ -29,28 +30,33 @@ pub(in crate::workspace) fn one_more(page: Page) -> Page {
     }
 }
 
-/// A page of things, and where the next one begins.
-pub(in crate::workspace) fn listing<T>(
-    name: &str,
-    found: &[T],
+/// A page of things as clients get them, and where the next one begins.
+pub(in crate::workspace) fn listing<'a, T, Item: From<&'a T>>(
+    found: &'a [T],
     page: Page,
-    shown: impl Fn(&T) -> Value,
-) -> Value {
+) -> (Vec<Item>, Option<u64>) {
     let limit = page.limit as usize;
-    let items: Vec<Value> = found.iter().take(limit).map(shown).collect();
+    let items = found.iter().take(limit).map(Item::from).collect();
     let next = (found.len() > limit).then(|| page.offset.saturating_add(page.limit));
-    json!({ name: items, "next_offset": next })
+    (items, next)
 }
 
 /// The workspace that a list is of: the query must say it.
-pub(in crate::workspace) fn workspace_asked(ask: &Ask) -> Result<WorkspaceId, Refusal> {
-    let said = ask.query.read("workspace_id", "the id of a workspace")?;
-    said.ok_or_else(|| {
-        Refusal::bad("workspace_id is needed in the query: the workspace that is asked about")
+pub(in crate::workspace) fn workspace_asked(
+    ask: &WorkspaceAsk,
+) -> Result<WorkspaceId, WorkspaceRefusal> {
+    let id = ask.query.read("workspace_id", "the id of a workspace")?;
+    id.ok_or_else(|| {
+        WorkspaceRefusal::bad(
+            "workspace_id is needed in the query: the workspace that is asked about",
+        )
     })
 }
 
-pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
+/// Without their texts: a list of notes must stay small.
+pub(in crate::workspace) async fn list(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<Notes>, WorkspaceRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let page = page(&ask)?;
@@ -62,27 +68,24 @@ pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
         page: one_more(page),
     };
     let listed = ask.site.store.notes(filter).await?;
-    Ok(Answer::ok(&listing(
-        "notes",
-        &listed,
-        page,
-        shown::note_summary,
-    )))
+    let (notes, next_offset) = listing(&listed, page);
+    Ok(OkJson(Notes { notes, next_offset }))
 }
 
-fn sort(ask: &Ask) -> Result<NoteSort, Refusal> {
+/// By default what was written to last is first.
+fn sort(ask: &WorkspaceAsk) -> Result<NoteSort, WorkspaceRefusal> {
     match ask.query.text("sort") {
         None | Some("updated_at") => Ok(NoteSort::Updated),
         Some("created_at") => Ok(NoteSort::Created),
         Some("title") => Ok(NoteSort::Title),
-        Some(_) => Err(Refusal::bad(
+        Some(_) => Err(WorkspaceRefusal::bad(
             "sort in the query: updated_at, created_at or title",
         )),
     }
 }
 
 /// A note that the caller may read, deleted ones included.
-async fn readable(ask: &Ask) -> Result<Note, Refusal> {
+async fn readable(ask: &WorkspaceAsk) -> Result<Note, WorkspaceRefusal> {
     let note_id: NoteId = ask.id("note_id")?;
     let note = ask.site.store.note(note_id).await?;
     let note = note.ok_or_else(|| no_note(note_id))?;
@@ -90,41 +93,57 @@ async fn readable(ask: &Ask) -> Result<Note, Refusal> {
     Ok(note)
 }
 
-pub(in crate::workspace) fn no_note(note_id: NoteId) -> Refusal {
-    Refusal::new(Code::NoteNotFound, format!("there is no note {note_id}"))
+/// The same words wherever a note is missing.
+pub(in crate::workspace) fn no_note(note_id: NoteId) -> WorkspaceRefusal {
+    WorkspaceRefusal::new(Code::NoteNotFound, format!("there is no note {note_id}"))
 }
 
 /// A deleted note is shown as what it is: its `deleted_at` says so.
-pub(in crate::workspace) async fn show(ask: Ask) -> Result<Answer, Refusal> {
-    Ok(Answer::ok(&shown::note(&readable(&ask).await?)))
+pub(in crate::workspace) async fn show(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+    let note = readable(&ask).await?;
+    Ok(OkJson(dto::Note::from(&note)))
 }
 
-pub(in crate::workspace) async fn history(ask: Ask) -> Result<Answer, Refusal> {
+/// The events of the note, each with who made it.
+pub(in crate::workspace) async fn history(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<NoteHistory>, WorkspaceRefusal> {
     let note = readable(&ask).await?;
     let page = page(&ask)?;
     let events = ask.site.store.history(note.note_id, one_more(page)).await?;
-    let mut body = listing("versions", &events, page, shown::event);
-    body["note_id"] = json!(note.note_id);
-    Ok(Answer::ok(&body))
+    let (versions, next_offset): (Vec<EventAnswer>, _) = listing(&events, page);
+    Ok(OkJson(NoteHistory {
+        note_id: Id(note.note_id),
+        versions,
+        next_offset,
+    }))
 }
 
-pub(in crate::workspace) async fn version(ask: Ask) -> Result<Answer, Refusal> {
+/// The message says which versions there are.
+pub(in crate::workspace) async fn version(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
     let note = readable(&ask).await?;
     let version: u64 = ask.id("version")?;
     let past = ask.site.store.note_at(note.note_id, version).await?;
     let past = past.ok_or_else(|| {
         let (id, current) = (note.note_id, note.version);
         let message = format!("note {id} has no version {version}; it has 1 to {current}");
-        Refusal::new(Code::NoteNotFound, message)
+        WorkspaceRefusal::new(Code::NoteNotFound, message)
     })?;
-    Ok(Answer::ok(&shown::note(&past)))
+    Ok(OkJson(dto::Note::from(&past)))
 }
 
-pub(in crate::workspace) async fn backlinks(ask: Ask) -> Result<Answer, Refusal> {
+/// By title.
+pub(in crate::workspace) async fn backlinks(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<Backlinks>, WorkspaceRefusal> {
     let note = readable(&ask).await?;
     let links = ask.site.store.backlinks(note.note_id).await?;
-    let shown: Vec<Value> = links.iter().map(shown::note_summary).collect();
-    Ok(Answer::ok(
-        &json!({ "note_id": note.note_id, "backlinks": shown }),
-    ))
+    Ok(OkJson(Backlinks {
+        note_id: Id(note.note_id),
+        backlinks: links.iter().map(NoteSummary::from).collect(),
+    }))
 }

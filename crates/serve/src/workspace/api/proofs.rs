@@ -5,50 +5,39 @@ use bonded_workspace_rules::Code;
 
 use bonded_kernel::{Hash, folded};
 use bonded_workspace::store::proof_id;
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::auth::check_password;
 use super::users::own;
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
+use crate::workspace::answer::{CreatedJson, NoContent, OkJson};
+use crate::workspace::ask::WorkspaceAsk;
+use crate::workspace::dto::{
+    Id, MadeToken, NewPassword, NewToken, SessionList, SessionSummary, TokenList, TokenSummary,
+};
+use crate::workspace::handler::{OptionalBody, RequiredBody};
 use crate::workspace::password::random_token;
-use crate::workspace::refusal::Refusal;
-use bonded_workspace::times;
+use crate::workspace::refusal::WorkspaceRefusal;
 
-const LABEL_CHARS_MAX: usize = 100;
+/// In characters.
+pub(in crate::workspace) const LABEL_CHARS_MAX: usize = 100;
 /// The label of the token that lies in the data directory.
 const RESERVED_LABEL: &str = "owner-token";
 
-pub(in crate::workspace) async fn tokens(ask: Ask) -> Result<Answer, Refusal> {
+/// By parts of their hashes, never themselves.
+pub(in crate::workspace) async fn tokens(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<TokenList>, WorkspaceRefusal> {
     let user = own(&ask).await?;
     let tokens = ask.site.store.tokens(user.user_id).await?;
-    let shown: Vec<Value> = tokens
-        .iter()
-        .map(|token| {
-            json!({
-                "token_id": token.token_id,
-                "label": token.label,
-                "created_at": times::rfc3339(token.created_at),
-                "last_used_at": times::shown(token.last_used_at),
-            })
-        })
-        .collect();
-    Ok(Answer::ok(&json!({ "tokens": shown })))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewToken {
-    label: Option<String>,
-    /// Whether the tokens of before are revoked.
-    #[serde(default)]
-    revoke_others: bool,
+    let tokens = tokens.into_iter().map(TokenSummary::from).collect();
+    Ok(OkJson(TokenList { tokens }))
 }
 
 /// Makes a token, which is shown this once.
-pub(in crate::workspace) async fn add_token(mut ask: Ask) -> Result<Answer, Refusal> {
-    let new: NewToken = ask.body_or_empty()?;
+pub(in crate::workspace) async fn add_token(
+    ask: WorkspaceAsk,
+    body: OptionalBody<NewToken>,
+) -> Result<CreatedJson<MadeToken>, WorkspaceRefusal> {
+    let new = body.read()?;
     let user = own(&ask).await?;
     let label = new.label.unwrap_or_else(|| "made by request".to_owned());
     let is_line = !label.trim().is_empty() && !label.contains(char::is_control);
@@ -56,7 +45,7 @@ pub(in crate::workspace) async fn add_token(mut ask: Ask) -> Result<Answer, Refu
         let message = format!(
             "label: one line of 1 to {LABEL_CHARS_MAX} characters, and not {RESERVED_LABEL}"
         );
-        return Err(Refusal::bad(message));
+        return Err(WorkspaceRefusal::bad(message));
     }
     let (store, now) = (&ask.site.store, ask.site.now());
     let (by, token) = (ask.by()?, random_token()?);
@@ -66,24 +55,35 @@ pub(in crate::workspace) async fn add_token(mut ask: Ask) -> Result<Answer, Refu
         true => store.replace_tokens(by, id, &token, kept, now).await?,
         false => store.add_token(by, id, &token, kept, now).await?,
     }
-    let shown = json!({
-        "user_id": id, "token_id": proof_id(&token), "label": label, "token": token,
-    });
-    Ok(Answer::created(&shown))
+    Ok(CreatedJson(MadeToken {
+        user_id: Id(id),
+        token_id: proof_id(&token),
+        label,
+        token,
+    }))
 }
 
-pub(in crate::workspace) async fn revoke_token(ask: Ask) -> Result<Answer, Refusal> {
+/// What it opened is closed with the next request.
+pub(in crate::workspace) async fn revoke_token(
+    ask: WorkspaceAsk,
+) -> Result<NoContent, WorkspaceRefusal> {
     let user = own(&ask).await?;
     let (token_id, now) = (ask.param("token_id").to_owned(), ask.site.now());
     let store = &ask.site.store;
     let by = ask.by()?;
     match store.revoke_token(by, user.user_id, token_id, now).await? {
-        true => Ok(Answer::nothing()),
-        false => Err(Refusal::new(Code::NotFound, "this user has no such token")),
+        true => Ok(NoContent),
+        false => Err(WorkspaceRefusal::new(
+            Code::NotFound,
+            "this user has no such token",
+        )),
     }
 }
 
-pub(in crate::workspace) async fn sessions(ask: Ask) -> Result<Answer, Refusal> {
+/// Says which of them is the caller's own.
+pub(in crate::workspace) async fn sessions(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<SessionList>, WorkspaceRefusal> {
     let user = own(&ask).await?;
     let sessions = ask
         .site
@@ -92,51 +92,46 @@ pub(in crate::workspace) async fn sessions(ask: Ask) -> Result<Answer, Refusal> 
         .await?;
     let session = ask.caller()?.session.as_ref();
     let current = session.map(|session| proof_id(&session.token));
-    let shown: Vec<Value> = sessions
-        .iter()
-        .map(|session| {
-            json!({
-                "session_id": session.session_id,
-                "created_at": times::rfc3339(session.created_at),
-                "expires_at": times::rfc3339(session.expires_at),
-                "is_current": current.as_ref() == Some(&session.session_id),
-            })
-        })
-        .collect();
-    Ok(Answer::ok(&json!({ "sessions": shown })))
+    let sessions = sessions.into_iter();
+    let sessions = sessions.map(|it| SessionSummary::of(it, current.as_deref()));
+    Ok(OkJson(SessionList {
+        sessions: sessions.collect(),
+    }))
 }
 
-pub(in crate::workspace) async fn end_session(ask: Ask) -> Result<Answer, Refusal> {
+/// Its cookie opens nothing from then on.
+pub(in crate::workspace) async fn end_session(
+    ask: WorkspaceAsk,
+) -> Result<NoContent, WorkspaceRefusal> {
     let user = own(&ask).await?;
     let session_id = ask.param("session_id").to_owned();
     let (store, by) = (&ask.site.store, ask.by()?);
     match store.end_session_of(by, user.user_id, session_id).await? {
-        true => Ok(Answer::nothing()),
-        false => Err(Refusal::new(
+        true => Ok(NoContent),
+        false => Err(WorkspaceRefusal::new(
             Code::NotFound,
             "this user has no such session",
         )),
     }
 }
 
-pub(in crate::workspace) async fn end_sessions(ask: Ask) -> Result<Answer, Refusal> {
+/// Tokens stay.
+pub(in crate::workspace) async fn end_sessions(
+    ask: WorkspaceAsk,
+) -> Result<NoContent, WorkspaceRefusal> {
     let user = own(&ask).await?;
     let store = &ask.site.store;
     store.end_sessions(ask.by()?, user.user_id).await?;
-    Ok(Answer::nothing())
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewPassword {
-    password: String,
-    current_password: Option<String>,
+    Ok(NoContent)
 }
 
 /// Sets a password; all sessions end. Who has one says it too, so that a stolen token or an open page is not enough;
 /// the owner sets those of others.
-pub(in crate::workspace) async fn set_password(mut ask: Ask) -> Result<Answer, Refusal> {
-    let given: NewPassword = ask.body()?;
+pub(in crate::workspace) async fn set_password(
+    ask: WorkspaceAsk,
+    body: RequiredBody<NewPassword>,
+) -> Result<NoContent, WorkspaceRefusal> {
+    let given = body.read()?;
     let user = own(&ask).await?;
     check_password(&given.password)?;
     let site = ask.site.clone();
@@ -144,7 +139,7 @@ pub(in crate::workspace) async fn set_password(mut ask: Ask) -> Result<Answer, R
     if ask.caller()?.user_id != user.user_id {
         let hashed = site.hash_password(given.password).await?;
         site.store.set_password(by, user.user_id, hashed).await?;
-        return Ok(Answer::nothing());
+        return Ok(NoContent);
     }
     let mut old = None;
     if user.has_password {
@@ -155,12 +150,12 @@ pub(in crate::workspace) async fn set_password(mut ask: Ask) -> Result<Answer, R
         old = site.fits(user.user_id, current, hashed).await?;
         if old.is_none() {
             let message = "current_password is missing or wrong; an invitation by the owner helps who forgot it";
-            return Err(Refusal::new(Code::InvalidCredentials, message));
+            return Err(WorkspaceRefusal::new(Code::InvalidCredentials, message));
         }
         site.guesses.right(&attempt);
     }
     let hashed = site.hash_password(given.password).await?;
     let store = &site.store;
     store.change_password(by, user.user_id, old, hashed).await?;
-    Ok(Answer::nothing())
+    Ok(NoContent)
 }

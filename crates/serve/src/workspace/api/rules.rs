@@ -1,61 +1,80 @@
 //! Rules: written, checked, launched.
+//!
+//! A rule is checked against this server when it is written, with everything that is wrong told at once. What the rule
+//! names may still be gone when it fires; then its run says so.
 
 use bonded_kernel::{EventId, RuleId};
 use bonded_workspace_rules::{
     Change, Code, Fault, Fire, Permission, Rule, RuleDraft, run_of_firing,
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::notes::workspace_asked;
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::{Ask, permit};
+use crate::workspace::answer::{CreatedJson, CreatedOrKnown, NoContent, OkJson};
+use crate::workspace::ask::{WorkspaceAsk, permit};
+use crate::workspace::dto::{
+    FaultAnswer, FaultDetails, Launch, NewRule, RuleAnswer, RuleEdit, Rules, RunAnswer,
+};
+use crate::workspace::handler::{OptionalBody, RequiredBody};
 use crate::workspace::ids;
-use crate::workspace::refusal::Refusal;
-use crate::workspace::shown;
+use crate::workspace::refusal::WorkspaceRefusal;
 
-pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
+/// For all members: what happens by itself in a workspace is everybody's business.
+pub(in crate::workspace) async fn list(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<Rules>, WorkspaceRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let rules = ask.site.store.rules(workspace_id).await?;
-    let shown: Vec<Value> = rules.iter().map(shown::rule).collect();
-    Ok(Answer::ok(&json!({ "rules": shown })))
+    let rules = rules.iter().map(RuleAnswer::from).collect();
+    Ok(OkJson(Rules { rules }))
 }
 
-pub(in crate::workspace) async fn show(ask: Ask) -> Result<Answer, Refusal> {
+/// For all members.
+pub(in crate::workspace) async fn show(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<RuleAnswer>, WorkspaceRefusal> {
     let rule = found(&ask, Permission::ReadNotes).await?;
-    Ok(Answer::ok(&shown::rule(&rule)))
+    Ok(OkJson(RuleAnswer::from(&rule)))
 }
 
 /// The rule of the path, if the caller may do this with it.
-async fn found(ask: &Ask, permission: Permission) -> Result<Rule, Refusal> {
+async fn found(ask: &WorkspaceAsk, permission: Permission) -> Result<Rule, WorkspaceRefusal> {
     let rule_id: RuleId = ask.id("rule_id")?;
     let rule = ask.site.store.rule(rule_id).await?;
-    let rule = rule
-        .filter(|rule| !rule.is_deleted)
-        .ok_or_else(|| Refusal::new(Code::RuleNotFound, format!("there is no rule {rule_id}")))?;
+    let rule = rule.filter(|rule| !rule.is_deleted).ok_or_else(|| {
+        WorkspaceRefusal::new(Code::RuleNotFound, format!("there is no rule {rule_id}"))
+    })?;
     let rule = rule.rule;
     permit(ask, rule.draft.workspace_id, permission).await?;
     Ok(rule)
 }
 
 /// Everything that is wrong with a rule, at once.
-fn invalid(faults: &[Fault]) -> Refusal {
+fn invalid(faults: &[Fault]) -> WorkspaceRefusal {
     let sentences: Vec<String> = faults.iter().map(Fault::to_string).collect();
-    Refusal::new(Code::RuleInvalid, sentences.join("; ")).details(json!({ "faults": faults }))
+    WorkspaceRefusal::new(Code::RuleInvalid, sentences.join("; ")).details(FaultDetails { faults })
 }
 
 /// A rule whose prompt could not be given to an agent would fail whenever it fires.
-fn check_prompt(ask: &Ask, draft: &RuleDraft) -> Result<(), Refusal> {
+fn check_prompt(ask: &WorkspaceAsk, draft: &RuleDraft) -> Result<(), WorkspaceRefusal> {
     let checked = ask.site.surroundings.check_prompt_of(draft);
     checked.map_err(|error| {
-        let at = json!([{ "at": "/action_json/prompt_path", "message": error.to_string() }]);
-        Refusal::new(error.code(), error.to_string()).details(json!({ "faults": at }))
+        let fault = FaultAnswer {
+            at: "/action_json/prompt_path",
+            message: error.to_string(),
+        };
+        let faults = &[fault];
+        WorkspaceRefusal::new(error.code(), error.to_string()).details(FaultDetails { faults })
     })
 }
 
-pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal> {
-    let written: Value = ask.body()?;
+/// Checked before the permission, because the workspace that it is asked in stands in the rule.
+pub(in crate::workspace) async fn create(
+    ask: WorkspaceAsk,
+    body: RequiredBody<NewRule>,
+) -> Result<CreatedJson<RuleAnswer>, WorkspaceRefusal> {
+    let NewRule(written) = body.read()?;
     let draft =
         RuleDraft::check(&written, &*ask.site.surroundings).map_err(|faults| invalid(&faults))?;
     permit(&ask, draft.workspace_id, Permission::ManageRules).await?;
@@ -65,11 +84,15 @@ pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal
         draft: Box::new(draft),
     };
     let written = ask.write(change).await?;
-    Ok(Answer::created(&shown::outcome(&written.outcome)?))
+    Ok(CreatedJson((&written.outcome).try_into()?))
 }
 
-pub(in crate::workspace) async fn update(mut ask: Ask) -> Result<Answer, Refusal> {
-    let mut changes: Value = ask.body()?;
+/// Without a version the one that was just read is named, so that a change in between is a conflict and not lost.
+pub(in crate::workspace) async fn update(
+    ask: WorkspaceAsk,
+    body: RequiredBody<RuleEdit>,
+) -> Result<OkJson<RuleAnswer>, WorkspaceRefusal> {
+    let RuleEdit(mut changes) = body.read()?;
     let asked = take_base(&mut changes)?;
     let rule = found(&ask, Permission::ManageRules).await?;
     let draft = rule.draft.patched(&changes, &*ask.site.surroundings);
@@ -85,23 +108,26 @@ pub(in crate::workspace) async fn update(mut ask: Ask) -> Result<Answer, Refusal
         draft: Box::new(draft),
     };
     let written = ask.write(change).await?;
-    Ok(Answer::ok(&shown::outcome(&written.outcome)?))
+    Ok(OkJson((&written.outcome).try_into()?))
 }
 
 /// The version that the changes were made for, where whoever made them says so.
-fn take_base(changes: &mut Value) -> Result<Option<u64>, Refusal> {
-    let said = changes
+fn take_base(changes: &mut Value) -> Result<Option<u64>, WorkspaceRefusal> {
+    let field = changes
         .as_object_mut()
         .and_then(|it| it.remove("base_version"));
-    match said {
+    match field {
         None => Ok(None),
-        Some(said) => said.as_u64().map(Some).ok_or_else(|| {
-            Refusal::bad("base_version: the version of the rule that the change was made for")
+        Some(field) => field.as_u64().map(Some).ok_or_else(|| {
+            WorkspaceRefusal::bad(
+                "base_version: the version of the rule that the change was made for",
+            )
         }),
     }
 }
 
-pub(in crate::workspace) async fn delete(ask: Ask) -> Result<Answer, Refusal> {
+/// Its runs stay, and those that are queued end.
+pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent, WorkspaceRefusal> {
     let rule_id = ask.id("rule_id")?;
     let base_version = ask
         .query
@@ -111,25 +137,22 @@ pub(in crate::workspace) async fn delete(ask: Ask) -> Result<Answer, Refusal> {
         base_version,
     })
     .await?;
-    Ok(Answer::nothing())
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Launch {
-    triggering_event_id: Option<EventId>,
+    Ok(NoContent)
 }
 
 /// Queues a run. For an event that the rule has run for already, that run is the answer.
-pub(in crate::workspace) async fn launch(mut ask: Ask) -> Result<Answer, Refusal> {
-    let body: Launch = ask.body_or_empty()?;
+pub(in crate::workspace) async fn launch(
+    ask: WorkspaceAsk,
+    body: OptionalBody<Launch>,
+) -> Result<CreatedOrKnown<RunAnswer>, WorkspaceRefusal> {
+    let body = body.read()?;
     let rule = found(&ask, Permission::LaunchRules).await?;
     if !rule.draft.enabled {
         let message = "the rule is disabled: PATCH it with enabled true first";
-        return Err(Refusal::new(Code::Conflict, message));
+        return Err(WorkspaceRefusal::new(Code::Conflict, message));
     }
     let event = match body.triggering_event_id {
-        Some(event) => event,
+        Some(event) => event.0,
         None => {
             let (scope, key) = ask.key()?;
             EventId::derived(&[b"launch", scope.as_bytes(), key.as_bytes()])
@@ -150,9 +173,9 @@ pub(in crate::workspace) async fn launch(mut ask: Ask) -> Result<Answer, Refusal
         .await?;
     // A repetition recalls its events; a run that another request made has none.
     let is_new = !written.events.is_empty();
-    let shown = shown::outcome(&written.outcome)?;
+    let run = (&written.outcome).try_into()?;
     Ok(match is_new {
-        true => Answer::created(&shown),
-        false => Answer::ok(&shown),
+        true => CreatedOrKnown::Created(run),
+        false => CreatedOrKnown::Known(run),
     })
 }

@@ -1,22 +1,29 @@
 //! Runs of rules: what they did, what waits for a person, and what they want looked at.
 
-use bonded_kernel::{Hash, OperationId, RunId};
+use bonded_kernel::RunId;
 use bonded_workspace::store::RunFilter;
 use bonded_workspace_rules::{
     AutomationRun, Change, Code, Operation, Permission, Review, RunEnd, RunMove, RunStatus,
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::notes::{listing, one_more, page, workspace_asked};
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::{Ask, permit};
-use crate::workspace::refusal::Refusal;
-use crate::workspace::{diff, shown};
+use crate::workspace::answer::OkJson;
+use crate::workspace::ask::{WorkspaceAsk, permit};
+use crate::workspace::diff;
+use crate::workspace::dto::{
+    Decision, Issues, MeantOperation, OperationAnswer, ReviewRequest, Reviewed, ReviewedStatus,
+    RunAnswer, RunWhole, Runs,
+};
+use crate::workspace::handler::RequiredBody;
+use crate::workspace::refusal::WorkspaceRefusal;
 
-const DECISIONS_MAX: usize = 1000;
+/// The most decisions in one request.
+pub(in crate::workspace) const DECISIONS_MAX: usize = 1000;
 
-pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
+/// The newest first.
+pub(in crate::workspace) async fn list(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<Runs>, WorkspaceRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let page = page(&ask)?;
@@ -27,10 +34,12 @@ pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
         page: one_more(page),
     };
     let listed = ask.site.store.runs(filter).await?;
-    Ok(Answer::ok(&listing("runs", &listed, page, shown::run)))
+    let (runs, next_offset) = listing(&listed, page);
+    Ok(OkJson(Runs { runs, next_offset }))
 }
 
-fn status(ask: &Ask) -> Result<Option<RunStatus>, Refusal> {
+/// An unknown word is told with those that there are.
+fn status(ask: &WorkspaceAsk) -> Result<Option<RunStatus>, WorkspaceRefusal> {
     let Some(name) = ask.query.text("status") else {
         return Ok(None);
     };
@@ -38,15 +47,18 @@ fn status(ask: &Ask) -> Result<Option<RunStatus>, Refusal> {
     let known = RunStatus::ALL.map(RunStatus::as_str).join(", ");
     status
         .map(Some)
-        .ok_or_else(|| Refusal::bad(format!("status in the query: one of {known}")))
+        .ok_or_else(|| WorkspaceRefusal::bad(format!("status in the query: one of {known}")))
 }
 
 /// The run of the path, if the caller may do this with it.
-async fn found(ask: &Ask, permission: Permission) -> Result<AutomationRun, Refusal> {
+async fn found(
+    ask: &WorkspaceAsk,
+    permission: Permission,
+) -> Result<AutomationRun, WorkspaceRefusal> {
     let named = ask.param("run_id");
     let missing = || {
         let shown: String = named.chars().take(64).collect();
-        Refusal::new(Code::RunNotFound, format!("there is no run {shown}"))
+        WorkspaceRefusal::new(Code::RunNotFound, format!("there is no run {shown}"))
     };
     let run_id = RunId::new(named).map_err(|_| missing())?;
     let run = ask.site.store.run(run_id).await?.ok_or_else(missing)?;
@@ -55,100 +67,99 @@ async fn found(ask: &Ask, permission: Permission) -> Result<AutomationRun, Refus
 }
 
 /// A run with its audit, and everything it proposed with what that would change.
-pub(in crate::workspace) async fn show(ask: Ask) -> Result<Answer, Refusal> {
+pub(in crate::workspace) async fn show(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<RunWhole>, WorkspaceRefusal> {
     let run = found(&ask, Permission::ReadNotes).await?;
     let mut operations = vec![];
     for operation in ask.site.store.operations(run.run_id.clone()).await? {
         operations.push(with_diff(&ask, &operation).await?);
     }
-    let mut shown = shown::run(&run);
-    shown["operations"] = operations.into();
-    Ok(Answer::ok(&shown))
+    let run = RunAnswer::from(&run);
+    Ok(OkJson(RunWhole { run, operations }))
 }
 
 /// An operation as a person judges it.
-async fn with_diff(ask: &Ask, operation: &Operation) -> Result<Value, Refusal> {
-    let mut shown = shown::operation(operation);
+async fn with_diff(
+    ask: &WorkspaceAsk,
+    operation: &Operation,
+) -> Result<OperationAnswer, WorkspaceRefusal> {
     let diff = diff::of_operation(&ask.site.store, operation).await?;
-    shown["diff"] = diff.into();
-    Ok(shown)
+    Ok(OperationAnswer::of(operation, diff))
 }
 
 /// Ends a run before it is done. One that has ended stays as it is.
-pub(in crate::workspace) async fn cancel(ask: Ask) -> Result<Answer, Refusal> {
+pub(in crate::workspace) async fn cancel(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<RunAnswer>, WorkspaceRefusal> {
     let run = found(&ask, Permission::LaunchRules).await?;
     if run.status.has_ended() {
         let message = format!("run {} is {} already", run.run_id, run.status.as_str());
-        return Err(Refusal::new(Code::Conflict, message));
+        return Err(WorkspaceRefusal::new(Code::Conflict, message));
     }
     let change = Change::MoveRun {
         run_id: run.run_id.clone(),
         to: RunMove::Cancelled(RunEnd::default()),
     };
     let written = ask.write(change).await?;
-    Ok(Answer::ok(&shown::outcome(&written.outcome)?))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Reviewed {
-    decisions: Vec<Decision>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Decision {
-    operation_id: OperationId,
-    decision: String,
-    reject_reason: Option<String>,
-    /// That of the operation that was looked at.
-    digest: Option<Hash>,
+    Ok(OkJson((&written.outcome).try_into()?))
 }
 
 impl Decision {
-    fn review(&self) -> Result<Review, Refusal> {
+    /// To apply something needs the digest of what was seen.
+    fn review(&self) -> Result<Review, WorkspaceRefusal> {
         match (self.decision.as_str(), self.digest) {
             ("apply", Some(digest)) => Ok(Review::Apply { digest }),
-            ("apply", None) => Err(Refusal::bad(
+            ("apply", None) => Err(WorkspaceRefusal::bad(
                 "digest: apply names the digest of what was looked at, as GET of the run shows it",
             )),
             ("reject", digest) => Ok(Review::Reject {
                 reject_reason: self.reject_reason.clone(),
                 digest,
             }),
-            _ => Err(Refusal::bad("decision: apply or reject")),
+            _ => Err(WorkspaceRefusal::bad("decision: apply or reject")),
         }
     }
 }
 
 /// What a decision is about is what was looked at; else the refusal shows what it is about now.
-async fn check_meant(ask: &Ask, operation: &Operation, review: &Review) -> Result<(), Refusal> {
+async fn check_meant(
+    ask: &WorkspaceAsk,
+    operation: &Operation,
+    review: &Review,
+) -> Result<(), WorkspaceRefusal> {
     let Err(refused) = review.check_meant(operation) else {
         return Ok(());
     };
-    let mut refusal = Refusal::from(refused);
-    refusal.details["operation"] = with_diff(ask, operation).await?;
-    Err(refusal)
+    let mut refusal = WorkspaceRefusal::from(refused);
+    let details = MeantOperation {
+        meant: refusal.details.take(),
+        operation: with_diff(ask, operation).await?,
+    };
+    Err(refusal.details(details))
 }
 
 /// Applies and rejects what a run proposed, one after the other. All decisions are looked at before the first is acted
 /// upon, and are about what their digests say; one whose note has changed meanwhile is refused, and those after it wait.
-pub(in crate::workspace) async fn review(mut ask: Ask) -> Result<Answer, Refusal> {
-    let body: Reviewed = ask.body()?;
+pub(in crate::workspace) async fn review(
+    ask: WorkspaceAsk,
+    body: RequiredBody<ReviewRequest>,
+) -> Result<OkJson<Reviewed>, WorkspaceRefusal> {
+    let body = body.read()?;
     let run = found(&ask, Permission::ReviewOperations).await?;
     if body.decisions.is_empty() || body.decisions.len() > DECISIONS_MAX {
-        return Err(Refusal::bad(format!(
+        return Err(WorkspaceRefusal::bad(format!(
             "decisions: 1 to {DECISIONS_MAX} of them"
         )));
     }
     let proposed = ask.site.store.operations(run.run_id.clone()).await?;
     let mut reviews = vec![];
     for decision in &body.decisions {
-        let operation_id = decision.operation_id;
+        let operation_id = decision.operation_id.0;
         let mut known = proposed.iter();
         let Some(operation) = known.find(|known| known.operation_id == operation_id) else {
             let message = format!("run {} has no operation {operation_id}", run.run_id);
-            return Err(Refusal::new(Code::OperationNotFound, message));
+            return Err(WorkspaceRefusal::new(Code::OperationNotFound, message));
         };
         let review = decision.review()?;
         check_meant(&ask, operation, &review).await?;
@@ -161,14 +172,21 @@ pub(in crate::workspace) async fn review(mut ask: Ask) -> Result<Answer, Refusal
         };
         ask.write_part(change, &operation_id.to_string()).await?;
     }
-    Ok(Answer::ok(&json!({ "status": "reviewed" })))
+    let status = ReviewedStatus::Reviewed;
+    Ok(OkJson(Reviewed { status }))
 }
 
 /// What agents want a person to look at, the newest first.
-pub(in crate::workspace) async fn issues(ask: Ask) -> Result<Answer, Refusal> {
+pub(in crate::workspace) async fn issues(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<Issues>, WorkspaceRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let page = page(&ask)?;
     let issues = ask.site.store.issues(workspace_id, one_more(page)).await?;
-    Ok(Answer::ok(&listing("issues", &issues, page, shown::event)))
+    let (issues, next_offset) = listing(&issues, page);
+    Ok(OkJson(Issues {
+        issues,
+        next_offset,
+    }))
 }

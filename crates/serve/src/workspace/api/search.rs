@@ -1,25 +1,34 @@
 //! Search in the notes of a workspace.
+//!
+//! The rate is bounded for each person, because a search by meaning asks a provider and one by words may read much.
 
 use std::time::Instant;
 
 use bonded_kernel::Failure;
 use bonded_workspace::store::{Page, SearchQuery, SearchSort};
-use bonded_workspace::{Embedder, ScoredHit, SearchError, SearchMode};
+use bonded_workspace::{Embedder, SearchError, SearchMode};
 use bonded_workspace_rules::{Code, Permission};
-use serde_json::{Value, json};
 
 use super::notes::workspace_asked;
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::{Ask, permit};
-use crate::workspace::refusal::Refusal;
-use crate::workspace::shown;
+use crate::workspace::answer::OkJson;
+use crate::workspace::ask::{WorkspaceAsk, permit};
+use crate::workspace::dto::{self, Degradation, SearchAnswer};
+use crate::workspace::refusal::WorkspaceRefusal;
 
-const QUERY_CHARS_MAX: usize = 500;
+/// How many come where nobody says.
+pub(in crate::workspace) const LIMIT: u64 = 20;
+/// No page is longer.
+pub(in crate::workspace) const LIMIT_MAX: u64 = 100;
+/// Longer queries are refused.
+pub(in crate::workspace) const QUERY_CHARS_MAX: usize = 500;
 
 /// Why a search goes by words alone.
 const UNAVAILABLE: &str = Code::EmbeddingUnavailable.as_str();
 
-pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
+/// The query is checked before the rate is taken, so that a mistake costs nothing.
+pub(in crate::workspace) async fn search(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<SearchAnswer>, WorkspaceRefusal> {
     let began = Instant::now();
     let workspace_id = workspace_asked(&ask)?;
     let mode = mode(&ask)?;
@@ -29,7 +38,7 @@ pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
         note_kind: ask.query.text("note_kind").map(str::to_owned),
         sort: sort(&ask)?,
         page: Page {
-            limit: ask.query.number("limit", 20, 1..=100)?,
+            limit: ask.query.number("limit", LIMIT, 1..=LIMIT_MAX)?,
             offset: ask.query.number("offset", 0, 0..=i64::MAX as u64)?,
         },
     };
@@ -39,87 +48,86 @@ pub(in crate::workspace) async fn search(ask: Ask) -> Result<Answer, Refusal> {
     let embedder = ask.site.embedder.as_deref();
     let searched = bonded_workspace::search(&ask.site.store, embedder, query, mode).await;
     let found = searched.map_err(|error| refused(&ask, &error))?;
-    let results: Vec<Value> = found.hits.iter().map(shown).collect();
-    let body = json!({
-        "results": results,
-        "total": found.total,
-        "mode": found.mode.as_str(),
-        "degraded": found.degraded.is_some(),
-        "degraded_reason": found.degraded.is_some().then_some(UNAVAILABLE),
-        "details": found.degraded.as_ref().map(|failure| details(&ask, mode, Some(found.mode), failure)),
-        "query_normalized": text,
-        "query_expanded": Value::Null,
-        "timing_ms": began.elapsed().as_millis() as u64,
-    });
-    Ok(Answer::ok(&body))
+    let failure = found.degraded.as_ref();
+    Ok(OkJson(SearchAnswer {
+        results: found.hits.iter().map(dto::Hit::from).collect(),
+        total: found.total,
+        mode: found.mode.into(),
+        degraded: failure.is_some(),
+        degraded_reason: failure.map(|_| UNAVAILABLE),
+        details: failure.map(|failure| degradation(&ask, mode, Some(found.mode), failure)),
+        query_normalized: text,
+        query_expanded: None,
+        timing_ms: began.elapsed().as_millis() as u64,
+    }))
 }
 
-fn shown(found: &ScoredHit) -> Value {
-    let mut shown = shown::hit(&found.hit);
-    shown["score_lexical"] = json!(found.score_lexical);
-    shown["score_semantic"] = json!(found.score_semantic);
-    shown["score_rrf"] = json!(found.score_rrf);
-    shown["score_final"] = json!(found.score_final);
-    shown
-}
-
-fn refused(ask: &Ask, error: &SearchError) -> Refusal {
+/// Only a search by meaning alone can be refused for its provider.
+fn refused(ask: &WorkspaceAsk, error: &SearchError) -> WorkspaceRefusal {
     let details = match error {
         SearchError::Store(error) => return error.clone().into(),
-        SearchError::NoEmbeddings => json!({
-            "mode_requested": "semantic",
-            "mode_effective": Value::Null,
-            "provider": Value::Null,
-            "reason": UNAVAILABLE,
-        }),
-        SearchError::Unavailable { failure } => details(ask, SearchMode::Semantic, None, failure),
+        SearchError::NoEmbeddings => Degradation {
+            mode_requested: dto::SearchMode::Semantic,
+            mode_effective: None,
+            provider: None,
+            reason: UNAVAILABLE,
+            failure: None,
+        },
+        SearchError::Unavailable { failure } => {
+            degradation(ask, SearchMode::Semantic, None, failure)
+        }
     };
     let message =
         format!("semantic search is not to be had: {error}; use mode=hybrid or mode=lexical");
-    Refusal::new(Code::SearchModeInvalid, message).details(details)
+    WorkspaceRefusal::new(Code::SearchModeInvalid, message).details(details)
 }
 
 /// What a client may know of a provider that fails; its words are for whoever runs the server.
-fn details(
-    ask: &Ask,
+fn degradation(
+    ask: &WorkspaceAsk,
     requested: SearchMode,
     effective: Option<SearchMode>,
     failure: &Failure,
-) -> Value {
-    json!({
-        "mode_requested": requested.as_str(),
-        "mode_effective": effective.map(SearchMode::as_str),
-        "provider": ask.site.embedder.as_deref().map(Embedder::provider),
-        "reason": UNAVAILABLE,
-        "failure": failure.class.as_str(),
-    })
+) -> Degradation {
+    let provider = ask.site.embedder.as_deref().map(Embedder::provider);
+    Degradation {
+        mode_requested: requested.into(),
+        mode_effective: effective.map(Into::into),
+        provider: provider.map(str::to_owned),
+        reason: UNAVAILABLE,
+        failure: Some(failure.class.as_str()),
+    }
 }
 
-fn mode(ask: &Ask) -> Result<SearchMode, Refusal> {
-    let usual = &ask.site.settings.search_mode;
-    let name = ask.query.text("mode").unwrap_or(usual);
+/// The default is that of the configuration.
+fn mode(ask: &WorkspaceAsk) -> Result<SearchMode, WorkspaceRefusal> {
+    let default = &ask.site.settings.search_mode;
+    let name = ask.query.text("mode").unwrap_or(default);
     name.parse().map_err(|_| {
         let message = "mode in the query: hybrid, lexical or semantic";
-        Refusal::new(Code::SearchModeInvalid, message)
+        WorkspaceRefusal::new(Code::SearchModeInvalid, message)
     })
 }
 
 /// The query with single blanks between its words.
-fn normalised(text: &str) -> Result<String, Refusal> {
+fn normalised(text: &str) -> Result<String, WorkspaceRefusal> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
     if (1..=QUERY_CHARS_MAX).contains(&text.chars().count()) {
         return Ok(text);
     }
-    Err(Refusal::bad(format!(
+    Err(WorkspaceRefusal::bad(format!(
         "q in the query: 1 to {QUERY_CHARS_MAX} characters to look for"
     )))
 }
 
-fn sort(ask: &Ask) -> Result<SearchSort, Refusal> {
+/// By default the best is first.
+fn sort(ask: &WorkspaceAsk) -> Result<SearchSort, WorkspaceRefusal> {
     match ask.query.text("sort") {
         None | Some("relevance") => Ok(SearchSort::Relevance),
         Some("updated_at") => Ok(SearchSort::Updated),
-        Some(_) => Err(Refusal::bad("sort in the query: relevance or updated_at")),
+        Some(_) => Err(WorkspaceRefusal::bad(
+            "sort in the query: relevance or updated_at",
+        )),
     }
 }

@@ -1,65 +1,64 @@
 //! Workspaces: made, listed, renamed, archived.
 
 use bonded_workspace_rules::{Change, Role, Workspace, WorkspaceState};
-use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::workspace::answer::Answer;
-use crate::workspace::ask::Ask;
+use crate::workspace::answer::{CreatedJson, OkJson};
+use crate::workspace::ask::WorkspaceAsk;
+use crate::workspace::dto::{self, NewWorkspace, WorkspaceEdit, Workspaces};
+use crate::workspace::handler::RequiredBody;
 use crate::workspace::ids;
-use crate::workspace::refusal::Refusal;
-use crate::workspace::shown;
+use crate::workspace::refusal::WorkspaceRefusal;
 
-pub(in crate::workspace) async fn list(ask: Ask) -> Result<Answer, Refusal> {
+/// Only those that the caller is a member of.
+pub(in crate::workspace) async fn list(
+    ask: WorkspaceAsk,
+) -> Result<OkJson<Workspaces>, WorkspaceRefusal> {
     let user = ask.caller()?.user_id;
     let workspaces = ask.site.store.workspaces(user).await?;
     // What was deleted is there for who can have it back.
     let is_there = |(workspace, role): &&(Workspace, Role)| {
         workspace.state != WorkspaceState::Deleted || *role == Role::Owner
     };
-    let shown: Vec<Value> = workspaces
+    let workspaces = workspaces
         .iter()
         .filter(is_there)
-        .map(|(workspace, role)| shown::workspace_with_role(workspace, *role))
+        .map(|(workspace, role)| dto::Workspace::from(workspace).with_role(*role))
         .collect();
-    Ok(Answer::ok(&json!({ "workspaces": shown })))
+    Ok(OkJson(Workspaces { workspaces }))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NewWorkspace {
-    name: String,
-}
-
-pub(in crate::workspace) async fn create(mut ask: Ask) -> Result<Answer, Refusal> {
-    let new: NewWorkspace = ask.body()?;
+/// Everybody who is known may.
+pub(in crate::workspace) async fn create(
+    ask: WorkspaceAsk,
+    body: RequiredBody<NewWorkspace>,
+) -> Result<CreatedJson<dto::Workspace>, WorkspaceRefusal> {
+    let new = body.read()?;
     let written = ask
         .write(Change::CreateWorkspace {
             workspace_id: ids::workspace(),
             name: new.name,
         })
         .await?;
-    Ok(Answer::created(&shown::outcome(&written.outcome)?))
+    Ok(CreatedJson((&written.outcome).try_into()?))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkspaceEdit {
-    name: Option<String>,
-    state: Option<WorkspaceState>,
-}
-
-pub(in crate::workspace) async fn update(mut ask: Ask) -> Result<Answer, Refusal> {
-    let edit: WorkspaceEdit = ask.body()?;
+/// A body without any change is refused.
+pub(in crate::workspace) async fn update(
+    ask: WorkspaceAsk,
+    body: RequiredBody<WorkspaceEdit>,
+) -> Result<OkJson<dto::Workspace>, WorkspaceRefusal> {
+    let edit = body.read()?;
     if edit.name.is_none() && edit.state.is_none() {
-        return Err(Refusal::bad("nothing to change: give name, state or both"));
+        return Err(WorkspaceRefusal::bad(
+            "nothing to change: give name, state or both",
+        ));
     }
     let written = ask
         .write(Change::UpdateWorkspace {
             workspace_id: ask.id("workspace_id")?,
             name: edit.name,
-            state: edit.state,
+            state: edit.state.map(Into::into),
         })
         .await?;
-    Ok(Answer::ok(&shown::outcome(&written.outcome)?))
+    Ok(OkJson((&written.outcome).try_into()?))
 }

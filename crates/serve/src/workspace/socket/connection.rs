@@ -11,36 +11,46 @@ use axum::http::HeaderMap;
 use bonded_kernel::UserId;
 use futures_util::future::select_all;
 use futures_util::{SinkExt as _, StreamExt as _};
-use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_websockets::{CloseCode, Limits, Message, ServerBuilder, WebSocketStream};
 
 use super::heard::{self, Heard, Subject};
-use super::stream::Stream;
-use super::{patch, told};
-use crate::workspace::access::{self, Caller};
-use crate::workspace::refusal::Refusal;
+use super::message::SocketMessage;
+use super::patch;
+use super::stream::Subscription;
+use crate::sorted_json::sorted_json;
+use crate::workspace::access::{self, WorkspaceCaller};
+use crate::workspace::dto::StreamDetails;
+use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
 
 /// How many streams one client may follow at once.
 const STREAMS_MAX: usize = 64;
 
+/// One for each client.
 #[derive(Debug)]
 pub(super) struct Connection<S> {
+    /// What all requests share.
     site: Arc<Site>,
+    /// Who they were when they came; who they are is looked up again.
     user: UserId,
     /// What the client came in with; it is looked at again and again.
     headers: HeaderMap,
+    /// Messages are as long as bodies at most.
     socket: WebSocketStream<S>,
-    streams: Vec<Stream>,
+    /// What the client follows.
+    streams: Vec<Subscription>,
+    /// When anything came from the client last.
     heard_at: Instant,
+    /// When the next sign of life is due.
     beat_at: Instant,
 }
 
 /// Why a socket is closed.
 struct Over(CloseCode, &'static str);
 
+/// What a connection waits for.
 enum News {
     Heard(Message),
     Gone,
@@ -50,6 +60,7 @@ enum News {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// Nothing is followed yet.
     pub(super) fn new(site: Arc<Site>, user: UserId, headers: HeaderMap, stream: S) -> Self {
         let limits = Limits::default().max_payload_len(Some(site.settings.body_bytes_max));
         let socket = ServerBuilder::new().limits(limits).serve(stream);
@@ -84,6 +95,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// Waits for whatever comes first. Nothing is lost by dropping the rest: streams are read from the store.
     async fn news(&mut self) -> News {
         let Self {
             site,
@@ -110,6 +122,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// Any message shows that the client lives. Who it is is looked up before what it says is done.
     async fn heard(&mut self, message: Message) -> Result<(), Over> {
         self.heard_at = Instant::now();
         if message.is_close() {
@@ -128,16 +141,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         match answered {
             Ok(None) => Ok(()),
             Ok(Some(reply)) => self.tell(&reply).await,
-            Err(refusal) => self.tell(&told::error(name, &refusal)).await,
+            Err(refusal) => self.tell(&SocketMessage::error(name, refusal)).await,
         }
     }
 
     /// Who the client is, if what it came in with is still good; else it hears why not, and nothing more.
-    async fn known(&mut self, name: Option<&str>) -> Result<Caller, Over> {
+    async fn known(&mut self, name: Option<&str>) -> Result<WorkspaceCaller, Over> {
         match access::caller(&self.site, &self.headers, false).await {
             Ok(caller) => Ok(caller),
             Err(refusal) => {
-                self.tell(&told::error(name, &refusal)).await?;
+                self.tell(&SocketMessage::error(name, refusal)).await?;
                 Err(Over(
                     CloseCode::POLICY_VIOLATION,
                     "who asks is not known any more",
@@ -146,21 +159,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// None where there is nothing to say.
     async fn answer(
         &mut self,
-        caller: &Caller,
+        caller: &WorkspaceCaller,
         name: Option<&str>,
         heard: Heard,
-    ) -> Result<Option<Value>, Refusal> {
+    ) -> Result<Option<SocketMessage>, WorkspaceRefusal> {
+        let request_id = name.map(str::to_owned);
         match heard {
-            Heard::Ping => Ok(Some(told::pong(name))),
+            Heard::Ping => Ok(Some(SocketMessage::Pong { request_id })),
             Heard::ApplyPatch(patch) => patch::apply(&self.site, caller, name, patch)
                 .await
                 .map(Some),
             Heard::Subscribe { of, cursor } => self.subscribe(name, of, cursor).await.map(Some),
             Heard::Unsubscribe { stream_id } => {
                 self.streams.retain(|stream| stream.id() != stream_id);
-                Ok(Some(told::unsubscribed(name, &stream_id)))
+                Ok(Some(SocketMessage::Unsubscribed {
+                    request_id,
+                    stream_id,
+                }))
             }
             Heard::Ack {
                 stream_id,
@@ -169,27 +187,33 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// The reply comes before the first event of the stream.
     async fn subscribe(
         &mut self,
         name: Option<&str>,
         of: Subject,
         cursor: Option<u64>,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<SocketMessage, WorkspaceRefusal> {
         // Subscribing again begins anew at the cursor that is said now.
         self.streams.retain(|stream| stream.of != of);
         if self.streams.len() >= STREAMS_MAX {
-            return Err(Refusal::bad(format!(
+            return Err(WorkspaceRefusal::bad(format!(
                 "at most {STREAMS_MAX} streams over one socket"
             )));
         }
-        let (stream, version) = Stream::begin(&self.site, self.user, of, cursor).await?;
-        let reply = told::subscribed(name, &stream, version);
+        let (stream, version) = Subscription::begin(&self.site, self.user, of, cursor).await?;
+        let reply = SocketMessage::Subscribed {
+            request_id: name.map(str::to_owned),
+            stream_id: stream.id(),
+            current_version: version,
+            replay_cursor: stream.cursor,
+        };
         self.streams.push(stream);
         Ok(reply)
     }
 
     /// The client keeps its own cursor; what it acknowledges is only checked against what it was told.
-    fn ack(&self, stream_id: &str, event_seq: u64) -> Result<(), Refusal> {
+    fn ack(&self, stream_id: &str, event_seq: u64) -> Result<(), WorkspaceRefusal> {
         let stream = self.streams.iter().find(|stream| stream.id() == stream_id);
         match stream {
             Some(stream) if event_seq <= stream.cursor => Ok(()),
@@ -198,9 +222,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     "{stream_id} was told up to {}, not {event_seq}",
                     stream.cursor
                 );
-                Err(Refusal::new(Code::WsBadPayload, message))
+                Err(WorkspaceRefusal::new(Code::WsBadPayload, message))
             }
-            None => Err(Refusal::new(
+            None => Err(WorkspaceRefusal::new(
                 Code::WsBadPayload,
                 "there is no such stream over this socket",
             )),
@@ -216,12 +240,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let events = match next {
             Ok(events) => events
                 .iter()
-                .map(|event| told::event(stream, event))
+                .map(|event| SocketMessage::event(stream, event))
                 .collect::<Vec<_>>(),
             Err(refusal) => {
                 let gone = self.streams.swap_remove(index);
-                let refusal = refusal.details(json!({ "stream_id": gone.id() }));
-                vec![told::error(None, &refusal)]
+                let refusal = refusal.details(StreamDetails {
+                    stream_id: gone.id(),
+                });
+                vec![SocketMessage::error(None, refusal)]
             }
         };
         // After they were read: nothing that happens once the client is shut out is among them.
@@ -246,10 +272,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.send(Message::ping("")).await
     }
 
-    async fn tell(&mut self, message: &Value) -> Result<(), Over> {
-        self.send(Message::text(message.to_string())).await
+    /// As text, one message for each.
+    async fn tell(&mut self, message: &SocketMessage) -> Result<(), Over> {
+        self.send(Message::text(sorted_json(message))).await
     }
 
+    /// A client that takes nothing for too long is dropped: waiting for it would hold what the others need.
     async fn send(&mut self, message: Message) -> Result<(), Over> {
         let too_slow = || Over(CloseCode::GOING_AWAY, "what was sent was not taken");
         let sent = timeout(self.site.settings.client_timeout, self.socket.send(message)).await;

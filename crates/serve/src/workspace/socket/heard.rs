@@ -1,44 +1,60 @@
 //! What a client says over its socket.
+//!
+//! A message is read as strictly as a body: unknown fields are refused, and depth and size are bounded.
 
 use bonded_kernel::{NoteId, WorkspaceId};
 use bonded_workspace_rules::{Code, PatchOp};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::workspace::ask::fields;
-use crate::workspace::body;
-use crate::workspace::refusal::Refusal;
+use crate::workspace::body::{self, fields};
+use crate::workspace::refusal::WorkspaceRefusal;
 
+/// For names that clients give their messages.
 const REQUEST_ID_CHARS_MAX: usize = 128;
 
+/// A message that is understood.
 #[derive(Debug, PartialEq)]
 pub(super) enum Heard {
+    /// To follow something, from the cursor on.
     Subscribe { of: Subject, cursor: Option<u64> },
+    /// To follow it no more.
     Unsubscribe { stream_id: String },
+    /// What the client has taken in.
     Ack { stream_id: String, event_seq: u64 },
+    /// To change a note.
     ApplyPatch(Patch),
+    /// To hear that the server lives.
     Ping,
 }
 
 /// What a stream is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
+    /// The events of one note.
     Note(NoteId),
+    /// All events of one workspace.
     Workspace(WorkspaceId),
 }
 
+/// A change of a note's text.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Patch {
+    /// The note that is meant.
     pub(super) note_id: NoteId,
+    /// The version that the client saw.
     pub(super) base_version: u64,
+    /// From the beginning of the text on.
     pub(super) patch_ops: Vec<PatchOp>,
+    /// Drawn by the client, and the same when it repeats the patch.
     pub(super) idempotency_key: String,
     /// The client's clock; it is heard and not believed.
     #[serde(default, rename = "client_ts")]
     _client_ts: Value,
 }
 
+/// For `subscribe_note`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OfNote {
@@ -46,6 +62,7 @@ struct OfNote {
     cursor: Option<u64>,
 }
 
+/// For `subscribe_workspace`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OfWorkspace {
@@ -53,12 +70,14 @@ struct OfWorkspace {
     cursor: Option<u64>,
 }
 
+/// For `unsubscribe_note` and `unsubscribe_workspace`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OfStream {
     stream_id: String,
 }
 
+/// For `ack`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Acked {
@@ -66,20 +85,21 @@ struct Acked {
     event_seq: u64,
 }
 
+/// For messages without fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
 /// Reads a message. The name that the client gave it comes back in any case, so that it knows what is answered.
-pub(super) fn read(text: &[u8]) -> (Option<String>, Result<Heard, Refusal>) {
+pub(super) fn read(text: &[u8]) -> (Option<String>, Result<Heard, WorkspaceRefusal>) {
     let mut message = match body::parse(text) {
         Ok(message) => message,
         Err(refusal) => return (None, Err(bad(refusal.message))),
     };
-    let Value::Object(said) = &mut message else {
+    let Value::Object(members) = &mut message else {
         return (None, Err(bad("a message is a JSON object with a type")));
     };
-    let request_id = match said.remove("request_id") {
+    let request_id = match members.remove("request_id") {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if name.chars().count() <= REQUEST_ID_CHARS_MAX => Some(name),
         Some(_) => {
@@ -89,7 +109,7 @@ pub(super) fn read(text: &[u8]) -> (Option<String>, Result<Heard, Refusal>) {
             );
         }
     };
-    let Some(Value::String(kind)) = said.remove("type") else {
+    let Some(Value::String(kind)) = members.remove("type") else {
         return (
             request_id,
             Err(bad("a message needs a type, which is a text")),
@@ -98,7 +118,8 @@ pub(super) fn read(text: &[u8]) -> (Option<String>, Result<Heard, Refusal>) {
     (request_id, of_kind(&kind, message))
 }
 
-fn of_kind(kind: &str, message: Value) -> Result<Heard, Refusal> {
+/// The type was taken out before, so that the rest has only its own fields.
+fn of_kind(kind: &str, message: Value) -> Result<Heard, WorkspaceRefusal> {
     let heard = match kind {
         "subscribe_note" => fields(message).map(|it: OfNote| Heard::Subscribe {
             of: Subject::Note(it.note_id),
@@ -122,14 +143,15 @@ fn of_kind(kind: &str, message: Value) -> Result<Heard, Refusal> {
         _ => {
             let shown: String = kind.chars().take(64).collect();
             let message = format!("there is no message of type {shown:?}");
-            return Err(Refusal::new(Code::WsUnknownMessage, message));
+            return Err(WorkspaceRefusal::new(Code::WsUnknownMessage, message));
         }
     };
     heard.map_err(|refusal| bad(refusal.message))
 }
 
-fn bad(message: impl Into<String>) -> Refusal {
-    Refusal::new(Code::WsBadPayload, message)
+/// In the socket's own words.
+fn bad(message: impl Into<String>) -> WorkspaceRefusal {
+    WorkspaceRefusal::new(Code::WsBadPayload, message)
 }
 
 #[cfg(test)]

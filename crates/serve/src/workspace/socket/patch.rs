@@ -1,31 +1,35 @@
 //! Patches of notes over a socket: made once for each key, against the version that the client saw.
+//!
+//! A version that is not the newest any more is no error but an answer: the client reads the note and makes its patch
+//! anew.
 
 use std::sync::Arc;
 
 use bonded_workspace::store::{By, IdempotencyKey, Write};
 use bonded_workspace_rules::{Actor, Chain, Change, Code, NoteEdit, NoteWrite, Refused};
-use serde_json::{Value, json};
 
 use super::heard::Patch;
-use crate::workspace::access::Caller;
+use super::message::SocketMessage;
+use crate::workspace::access::WorkspaceCaller;
 use crate::workspace::api::notes::no_note;
-use crate::workspace::refusal::Refusal;
+use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
 
+/// As over HTTP.
 const KEY_CHARS_MAX: usize = 200;
 
 /// Applies a patch and says what came of it.
 pub(super) async fn apply(
     site: &Arc<Site>,
-    caller: &Caller,
+    caller: &WorkspaceCaller,
     request_id: Option<&str>,
     patch: Patch,
-) -> Result<Value, Refusal> {
+) -> Result<SocketMessage, WorkspaceRefusal> {
     let user_id = caller.user_id;
     site.writes.take(user_id)?;
     let key = patch.idempotency_key.clone();
     if !(1..=KEY_CHARS_MAX).contains(&key.chars().count()) {
-        return Err(Refusal::bad(format!(
+        return Err(WorkspaceRefusal::bad(format!(
             "idempotency_key: 1 to {KEY_CHARS_MAX} characters"
         )));
     }
@@ -56,14 +60,13 @@ pub(super) async fn apply(
     match site.store.write_by(By::Asker(caller.proof), write).await {
         Ok(written) => {
             let event = written.events.last();
-            Ok(json!({
-                "type": "patch_committed",
-                "request_id": request_id,
-                "note_id": note_id,
-                "version": event.and_then(|event| event.version),
-                "event_seq": event.map(|event| event.event_seq),
-                "idempotency_key": key,
-            }))
+            Ok(SocketMessage::PatchCommitted {
+                request_id: request_id.map(str::to_owned),
+                note_id: note_id.into(),
+                version: event.and_then(|event| event.version),
+                event_seq: event.map(|event| event.event_seq),
+                idempotency_key: key,
+            })
         }
         Err(error) => {
             let Some(Refused::VersionConflict {
@@ -73,15 +76,14 @@ pub(super) async fn apply(
             else {
                 return Err(error.into());
             };
-            Ok(json!({
-                "type": "patch_rejected",
-                "request_id": request_id,
-                "note_id": note_id,
-                "expected_version": expected_version,
-                "current_version": current.version,
-                "reason": Code::VersionMismatch.as_str(),
-                "idempotency_key": key,
-            }))
+            Ok(SocketMessage::PatchRejected {
+                request_id: request_id.map(str::to_owned),
+                note_id: note_id.into(),
+                expected_version: *expected_version,
+                current_version: current.version,
+                reason: Code::VersionMismatch.as_str(),
+                idempotency_key: key,
+            })
         }
     }
 }

@@ -1,19 +1,24 @@
 //! A stream that a client follows: where it stands, and what comes next, read from the store and from nowhere else.
+//!
+//! The role is looked at with every read, so that nobody goes on hearing of a workspace that they were taken out of.
 
 use bonded_kernel::{NoteId, UserId, WorkspaceId};
 use bonded_workspace::store::Page;
 use bonded_workspace_rules::{Code, Permission, StoredEvent};
-use serde_json::json;
 
 use super::heard::Subject;
 use crate::workspace::access;
 use crate::workspace::api::notes::no_note;
-use crate::workspace::refusal::Refusal;
+use crate::workspace::dto::{Recovery, StaleDetails};
+use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
 
+/// One thing that a client follows.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct Subscription {
+    /// What it is.
     pub(super) of: Subject,
+    /// Where it is.
     workspace_id: WorkspaceId,
     /// The last event that the client was told, or that it knew already.
     pub(super) cursor: u64,
@@ -23,14 +28,14 @@ pub(super) struct Stream {
     version: u64,
 }
 
-impl Stream {
+impl Subscription {
     /// Begins to follow. Without a cursor only what happens from now on is told.
     pub(super) async fn begin(
         site: &Site,
         user: UserId,
         of: Subject,
         cursor: Option<u64>,
-    ) -> Result<(Self, u64), Refusal> {
+    ) -> Result<(Self, u64), WorkspaceRefusal> {
         let (workspace_id, version) = match of {
             Subject::Workspace(workspace_id) => (workspace_id, None),
             Subject::Note(note_id) => {
@@ -56,7 +61,7 @@ impl Stream {
         };
         // One before the first event is the beginning; a cursor beyond the end is one of another stream.
         if cursor > last || cursor.saturating_add(1) < first {
-            return Err(stale(&stream.id(), cursor, first));
+            return Err(stale(stream.id(), cursor, first));
         }
         if let (Subject::Note(note_id), false) = (of, is_live) {
             stream.version = version_at(site, note_id, cursor).await?;
@@ -64,6 +69,7 @@ impl Stream {
         Ok((stream, version.unwrap_or(last)))
     }
 
+    /// As the client names it.
     pub(super) fn id(&self) -> String {
         match self.of {
             Subject::Note(note_id) => format!("note:{note_id}"),
@@ -85,7 +91,7 @@ impl Stream {
         &mut self,
         site: &Site,
         user: UserId,
-    ) -> Result<Vec<StoredEvent>, Refusal> {
+    ) -> Result<Vec<StoredEvent>, WorkspaceRefusal> {
         access::role(site, user, self.workspace_id, Permission::ReadNotes).await?;
         let limit = site.settings.replay_batch;
         // The end is read before the events: what comes between the two is looked at again, never missed.
@@ -114,7 +120,7 @@ impl Stream {
 }
 
 /// The version that a note had at a place of its workspace's stream; looked for from the end, where cursors are.
-async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, Refusal> {
+async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, WorkspaceRefusal> {
     let mut page = Page {
         limit: site.settings.replay_batch as u64,
         offset: 0,
@@ -131,12 +137,13 @@ async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, Re
     }
 }
 
-fn stale(stream_id: &str, requested: u64, min_available: u64) -> Refusal {
+/// Says from where on events are kept.
+fn stale(stream_id: String, requested: u64, min_available: u64) -> WorkspaceRefusal {
     let message = "the cursor lies outside what is kept; read the present state and subscribe without a cursor";
-    Refusal::new(Code::StaleCursor, message).details(json!({
-        "stream_id": stream_id,
-        "requested_cursor": requested,
-        "min_available_cursor": min_available.saturating_sub(1),
-        "recovery": "resubscribe_full",
-    }))
+    WorkspaceRefusal::new(Code::StaleCursor, message).details(StaleDetails {
+        stream_id,
+        requested_cursor: requested,
+        min_available_cursor: min_available.saturating_sub(1),
+        recovery: Recovery::ResubscribeFull,
+    })
 }

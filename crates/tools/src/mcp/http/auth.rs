@@ -60,6 +60,7 @@ pub struct Oauth {
 }
 
 impl Oauth {
+    /// Keeps nothing and asks nobody, until it is told where and whom.
     pub fn new(settings: OauthSettings) -> Self {
         Self {
             settings,

@@ -13,6 +13,7 @@ use crate::mcp::frame::LINE_BYTES_MAX;
 
 /// How much of a refusal is read, and for how long.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
+/// A server that sends a refusal byte by byte must not hold a call.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The whole body, if it is no larger than a message may be.
@@ -59,6 +60,9 @@ pub(super) struct Events {
 }
 
 /// Why a piece is not handed on.
+///
+/// The stream of events takes errors of one kind alone; this carries ours through it and is unpacked on the
+/// other side.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 struct Cut(HttpFault);
@@ -72,6 +76,8 @@ impl Events {
         )
     }
 
+    /// What is counted is everything since the last whole event, because the library gathers an event without a
+    /// bound of its own.
     fn from_pieces<P>(pieces: impl Stream<Item = Result<P, HttpFault>> + Send + 'static) -> Self
     where
         P: AsRef<[u8]> + Send + 'static,

@@ -1,15 +1,18 @@
 //! The HTTP client of one server: where it goes, and what it sends with every request.
+//!
+//! A client is made for one server and keeps to it: addresses without encryption and those of this machine are
+//! reached without a proxy, and every header that the protocol sets itself is refused to a person. Errors name
+//! neither an address nor a header's value, since either may hold a key.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bonded_outbound::{IDLE_TIMEOUT, Proxy, builder, encrypted, for_scheme, is_loopback, plain};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Request, Response, Url};
 
 use super::auth::{Oauth, Remedies, bearer};
 use super::fault::HttpFault;
-use crate::http_client::{common, for_scheme, provide_tls, without_certificates};
 use crate::mcp::error::McpError;
 use crate::mcp::settings::HttpEndpoint;
 use crate::rest::JudgingResolver;
@@ -18,6 +21,8 @@ use crate::rest::JudgingResolver;
 const JUDGED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the protocol itself says in headers.
+///
+/// Two values of one of them would leave it to the server which one counts.
 const RESERVED: [&str; 14] = [
     "accept",
     "connection",
@@ -37,7 +42,7 @@ const RESERVED: [&str; 14] = [
 
 /// Where requests go, and with what.
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(super) struct HttpCaller {
     /// What a person calls the server.
     pub(super) name: String,
     pub(super) client: Client,
@@ -46,7 +51,7 @@ pub(super) struct Caller {
     pub(super) oauth: Option<Arc<Oauth>>,
 }
 
-impl Caller {
+impl HttpCaller {
     pub(super) fn new(server: &str, endpoint: &HttpEndpoint) -> Result<Self, McpError> {
         let bad_url = |why: String| McpError::BadUrl {
             server: server.into(),
@@ -54,7 +59,8 @@ impl Caller {
         };
         let url = address(&endpoint.url).map_err(bad_url)?;
         let client = match url.scheme() {
-            "https" => with_certificates(is_loopback(&url)),
+            "https" if is_loopback(&url) => encrypted(Proxy::Never, IDLE_TIMEOUT),
+            "https" => encrypted(Proxy::FromEnvironment, IDLE_TIMEOUT),
             _ => plain(),
         };
         Ok(Self {
@@ -120,7 +126,7 @@ fn address(url: &str) -> Result<Url, String> {
     }
 }
 
-impl Caller {
+impl HttpCaller {
     /// Sends a request with the token that there is. One that is refused for its token has done nothing, so
     /// it is sent again with another.
     pub(super) async fn send(&self, request: Request) -> Result<Response, HttpFault> {
@@ -145,6 +151,8 @@ impl Caller {
 }
 
 /// The error names a header and never its value.
+///
+/// Values are marked as sensitive, so that the library shows none of them either.
 fn headers(server: &str, endpoint: &HttpEndpoint) -> Result<HeaderMap, McpError> {
     let mut headers = HeaderMap::new();
     for (name, value) in &endpoint.headers {
@@ -167,40 +175,14 @@ fn headers(server: &str, endpoint: &HttpEndpoint) -> Result<HeaderMap, McpError>
     Ok(headers)
 }
 
-pub(super) fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-/// For `http:`: no certificates are read, and no proxy is used.
-fn plain() -> Result<Client, String> {
-    let client = without_certificates(common())?.no_proxy();
-    client.build().map_err(|error| error.to_string())
-}
-
 /// For an address that a server has named. No proxy: it would look up the name by itself, out of our sight.
 pub(super) fn judged(url: &Url, resolver: JudgingResolver) -> Result<Client, String> {
-    let client = common()
+    let client = builder()
         .no_proxy()
         .timeout(JUDGED_TIMEOUT)
         .dns_resolver(Arc::new(resolver));
     let client = for_scheme(client, url)?;
     client.build().map_err(|error| error.to_string())
-}
-
-/// For `https:`, through the proxy that the environment names, unless the server is on this machine.
-fn with_certificates(loopback: bool) -> Result<Client, String> {
-    provide_tls();
-    let client = if loopback {
-        common().no_proxy()
-    } else {
-        common()
-    };
-    client.build().map_err(|error| {
-        let source = std::error::Error::source(&error).map(ToString::to_string);
-        format!("{error}: {}", source.unwrap_or_default())
-    })
 }
 
 #[cfg(test)]
@@ -233,26 +215,12 @@ mod tests {
                 headers: BTreeMap::from([(header.into(), value.into())]),
                 oauth: None,
             };
-            let error = Caller::new("s", &endpoint).expect_err("it is unusable");
+            let error = HttpCaller::new("s", &endpoint).expect_err("it is unusable");
             let error = error.to_string();
             for part in parts {
                 assert!(error.contains(part), "{part} in {error}");
             }
             assert!(!error.contains("hunter2"), "{error}");
-        }
-    }
-
-    #[test]
-    fn only_addresses_of_this_machine_are_loopback() {
-        for (url, expected) in [
-            ("https://localhost:1234/mcp", true),
-            ("https://127.9.9.9/mcp", true),
-            ("https://[::1]:8080/mcp", true),
-            ("https://localhost.example.org/mcp", false),
-            ("https://10.0.0.1/mcp", false),
-        ] {
-            let url: Url = url.parse().expect("a URL");
-            assert_eq!(is_loopback(&url), expected, "{url}");
         }
     }
 }

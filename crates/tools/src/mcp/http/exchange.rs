@@ -1,4 +1,8 @@
 //! One message of ours and what comes back.
+//!
+//! A request is over when its answer has been handed on: the future that sends it also reads what comes back,
+//! and a failure on the way is the failure of that request alone. Greetings are the exception, because nobody
+//! takes messages before a greeting has been sent; their answers are read by a task.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +16,10 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use tokio::sync::{Notify, mpsc};
 
 use super::Incoming;
-use super::client::Caller;
+use super::client::HttpCaller;
 use super::fault::HttpFault;
 use super::inlet::Inlet;
-use super::session::Session;
+use super::session::HttpSession;
 use super::status::{accepted, is_of, no_message};
 use super::trail::Trail;
 use crate::mcp::witness::Witness;
@@ -27,16 +31,16 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Everything that is under way with one server.
 pub(super) struct Exchanges {
-    caller: Caller,
+    caller: HttpCaller,
     pub(super) inlet: Inlet,
-    session: Mutex<Session>,
+    session: Mutex<HttpSession>,
     /// Told to end, by the id of the request.
     waiting: Mutex<HashMap<RequestId, Arc<Notify>>>,
 }
 
 impl Exchanges {
     pub(super) fn new(
-        caller: Caller,
+        caller: HttpCaller,
         inbox: mpsc::Sender<Incoming>,
         witness: Arc<Witness>,
     ) -> Self {
@@ -48,6 +52,7 @@ impl Exchanges {
         }
     }
 
+    /// The version that a request names is noted before its headers are made, as the two must agree.
     pub(super) async fn deliver(
         self: Arc<Self>,
         message: TxJsonRpcMessage<RoleClient>,
@@ -75,9 +80,9 @@ impl Exchanges {
                 self.notify(body, headers, notification.notification).await
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
-                let told = self.tell(body, headers).await;
+                let sent = self.tell(body, headers).await;
                 self.inlet.answered();
-                told
+                sent
             }
         }
     }
@@ -100,6 +105,7 @@ impl Exchanges {
         Ok(())
     }
 
+    /// The exchange ends with the answer, with a fault, or when somebody cancels the request.
     async fn ask(
         &self,
         body: Vec<u8>,
@@ -120,6 +126,9 @@ impl Exchanges {
         done
     }
 
+    /// A cancellation is sent first, within a bound, and then ends the exchange here whether the server heard
+    /// of it or not. After the greeting has been confirmed, the stream for what the server says unasked is
+    /// opened.
     async fn notify(
         self: Arc<Self>,
         body: Vec<u8>,
@@ -129,12 +138,12 @@ impl Exchanges {
         match notification {
             ClientNotification::CancelledNotification(cancelled) => {
                 let telling = self.tell(body, headers);
-                let told = tokio::time::timeout(CANCEL_TIMEOUT, telling).await;
+                let sent = tokio::time::timeout(CANCEL_TIMEOUT, telling).await;
                 let id = cancelled.params.request_id;
                 if let Some(cut) = id.and_then(|id| self.waiting().remove(&id)) {
                     cut.notify_one();
                 }
-                told.unwrap_or(Err(HttpFault::GivenUp))
+                sent.unwrap_or(Err(HttpFault::GivenUp))
             }
             ClientNotification::InitializedNotification(_) => {
                 self.tell(body, headers).await?;
@@ -218,7 +227,7 @@ impl Exchanges {
         self.session().is_open()
     }
 
-    fn session(&self) -> MutexGuard<'_, Session> {
+    fn session(&self) -> MutexGuard<'_, HttpSession> {
         // Every change is whole by itself.
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,6 +1,9 @@
 //! What can go wrong in one exchange over HTTP, as the end of a sentence about the server.
+//!
+//! What matters most about a fault is whether the server may have executed the request. Each is sorted by that,
+//! and whatever is in doubt counts as unknown, because a call that is repeated by mistake may do harm twice.
 
-use crate::http_client::causes;
+use crate::causes::causes;
 
 /// Why an exchange gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,13 +66,26 @@ pub(in crate::mcp) enum HttpFault {
     Closed,
 }
 
+/// How far a request came whose exchange gave no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mcp) enum Arrival {
+    /// It never left.
+    Unsent,
+    /// The server knows nothing of the session, and did nothing.
+    SessionLost,
+    /// The server said no, and did nothing.
+    Refused,
+    /// The server may have done what it was asked to, for all that is known.
+    Unknown,
+}
+
 impl HttpFault {
-    /// Whether the server may have done what it was asked to, for all that is known.
-    pub(in crate::mcp) fn leaves_outcome_unknown(&self) -> bool {
+    /// A failure of the server itself (5xx) is unknown: it may have come after the work was done.
+    pub(in crate::mcp) fn arrival(&self) -> Arrival {
         match self {
-            Self::Unreachable { .. }
-            | Self::SessionLost
-            | Self::Unauthorised { .. }
+            Self::Unreachable { .. } => Arrival::Unsent,
+            Self::SessionLost => Arrival::SessionLost,
+            Self::Unauthorised { .. }
             | Self::LoginNeeded { .. }
             | Self::ScopeMissing { .. }
             | Self::NotGranted { .. }
@@ -77,7 +93,7 @@ impl HttpFault {
             | Self::Redirected { .. }
             | Self::BadEndpoint
             | Self::ForeignEndpoint { .. }
-            | Self::NoSocket => false,
+            | Self::NoSocket => Arrival::Refused,
             Self::Broken { .. }
             | Self::Unanswered
             | Self::StreamEnded
@@ -87,7 +103,7 @@ impl HttpFault {
             | Self::Noise { .. }
             | Self::TooManyRequests { .. }
             | Self::GivenUp
-            | Self::Closed => true,
+            | Self::Closed => Arrival::Unknown,
         }
     }
 }

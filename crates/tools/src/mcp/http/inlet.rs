@@ -1,4 +1,7 @@
 //! The way in: texts of a server become messages, within bounds, and wait until they are taken.
+//!
+//! All transports over a network share it. The channel behind it is short, and a full one makes the reader
+//! wait, so that a fast server is slowed down by the network itself and not by our memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -84,6 +87,8 @@ impl Inlet {
     }
 
     /// Nothing more comes, and why.
+    ///
+    /// The reason is noted before the end is sent: whoever sees the end asks for it at once.
     pub(super) async fn end(&self, fault: &HttpFault) {
         self.witness.broken(fault.to_string());
         // Nobody waits any more if this fails.

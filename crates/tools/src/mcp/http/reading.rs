@@ -1,4 +1,8 @@
 //! What comes back: one message, or events until the answer is among them.
+//!
+//! A stream may break at any event. If the server has numbered its events, the stream is asked for again from
+//! the last one, within a number of tries; if not, the answer is lost and the outcome unknown. The stream for
+//! what a server says unasked is optional, and its loss ends nothing.
 
 use reqwest::{Response, StatusCode};
 use rmcp::model::{JsonRpcMessage, RequestId};
@@ -8,7 +12,7 @@ use tokio::time::{Duration, Instant, sleep};
 use super::body::{Events, whole};
 use super::exchange::Exchanges;
 use super::fault::HttpFault;
-use super::status::{Refusal, is_of, no_message};
+use super::status::{HttpRefusal, is_of, no_message};
 use super::trail::Trail;
 use crate::mcp::frame::error_of;
 
@@ -20,7 +24,7 @@ const LASTING: Duration = Duration::from_secs(10);
 
 /// How a stream came to its end.
 #[derive(Debug, PartialEq, Eq)]
-enum End {
+enum StreamEnd {
     /// With the answer that was waited for.
     Answered,
     Over,
@@ -57,16 +61,16 @@ impl Exchanges {
 
     /// A refusal that is an error of JSON-RPC is an answer, whatever its status and its id.
     async fn refused(&self, response: Response, id: &RequestId) -> Result<(), HttpFault> {
-        let refusal = Refusal::read(response).await;
+        let refusal = HttpRefusal::read(response).await;
         let fault = refusal.fault(self.has_session());
-        match (&fault, refusal.error()) {
-            (HttpFault::Refused { .. } | HttpFault::Failed { .. }, Some(error)) => {
-                let error = error_of(&error);
-                self.forward(JsonRpcMessage::error(error, Some(id.clone())))
-                    .await
-            }
-            _ => Err(fault),
+        if let HttpFault::Refused { .. } | HttpFault::Failed { .. } = fault
+            && let Some(error) = refusal.error()
+        {
+            let error = error_of(&error);
+            let answer = JsonRpcMessage::error(error, Some(id.clone()));
+            return self.forward(answer).await;
         }
+        Err(fault)
     }
 
     /// Reads events, and takes the stream up again where it broke, until the answer has come.
@@ -75,9 +79,10 @@ impl Exchanges {
         loop {
             let end = self.read_events(response, Some(id), &mut trail).await;
             match end {
-                Ok(End::Answered) => return Ok(()),
-                Ok(End::Over) | Err(HttpFault::Broken { .. }) if trail.last_id().is_some() => {}
-                Ok(End::Over) => return Err(HttpFault::Unanswered),
+                Ok(StreamEnd::Answered) => return Ok(()),
+                Ok(StreamEnd::Over) | Err(HttpFault::Broken { .. })
+                    if trail.last_id().is_some() => {}
+                Ok(StreamEnd::Over) => return Err(HttpFault::Unanswered),
                 Err(fault) => return Err(fault),
             }
             response = self.resume(&trail).await?;
@@ -99,6 +104,8 @@ impl Exchanges {
     }
 
     /// Takes what the server says without having been asked, for as long as it offers a stream for that.
+    ///
+    /// A server that refuses the stream does not offer one, and is not asked again.
     pub(super) async fn listen(&self) {
         let mut trail = Trail::default();
         let mut failures = 0;
@@ -125,12 +132,14 @@ impl Exchanges {
         }
     }
 
+    /// Events of other names than that of a message are passed over. With `id`, it stops at the answer to that
+    /// request; without, it reads to the end.
     async fn read_events(
         &self,
         response: Response,
         id: Option<&RequestId>,
         trail: &mut Trail,
-    ) -> Result<End, HttpFault> {
+    ) -> Result<StreamEnd, HttpFault> {
         let mut events = Events::of(response);
         let mut noise_bytes = 0;
         while let Some(event) = events.next().await? {
@@ -140,10 +149,10 @@ impl Exchanges {
                 continue;
             };
             if self.take(data.as_bytes(), id, &mut noise_bytes).await? {
-                return Ok(End::Answered);
+                return Ok(StreamEnd::Answered);
             }
         }
-        Ok(End::Over)
+        Ok(StreamEnd::Over)
     }
 
     /// Takes one text in. Whether it is the answer that is waited for.

@@ -12,13 +12,14 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
+/// Both are sent back as they were received, and neither is ever shown.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct HttpSession {
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
 }
 
-impl Session {
+impl HttpSession {
     pub(super) fn is_open(&self) -> bool {
         self.id.is_some()
     }
@@ -53,6 +54,8 @@ impl Session {
     }
 
     /// The newest versions repeat in headers what a message asks for.
+    ///
+    /// Versions are dates and compare as text. What cannot stand in a header is left out.
     pub(super) fn headers_of(&self, message: &TxJsonRpcMessage<RoleClient>) -> HeaderMap {
         let mut headers = self.headers();
         let names_message = self.version.as_ref().is_some_and(|version| {

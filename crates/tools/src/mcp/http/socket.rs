@@ -23,10 +23,10 @@ use rmcp::transport::Transport;
 use tokio::sync::{Mutex, mpsc};
 use tokio_websockets::{ClientBuilder, Limits, Message, WebSocketStream};
 
-use super::client::Caller;
+use super::client::HttpCaller;
 use super::fault::HttpFault;
 use super::inlet::Inlet;
-use super::standing::Standing;
+use super::standing::LinkStanding;
 use super::status::{accepted, no_message};
 use super::{FAREWELL_TIMEOUT, Incoming, WAITING_MAX};
 use crate::mcp::child::Born;
@@ -41,20 +41,21 @@ const PROTOCOL: &str = "mcp";
 /// What a server puts behind the key before it hashes both (RFC 6455).
 const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-type Stream = WebSocketStream<Upgraded>;
-type Writer = Arc<Mutex<SplitSink<Stream, Message>>>;
+type SocketStream = WebSocketStream<Upgraded>;
+type SocketWriter = Arc<Mutex<SplitSink<SocketStream, Message>>>;
 
 /// The client's end of a socket.
 pub(in crate::mcp) struct WebSocket {
-    line: Arc<Line>,
+    line: Arc<SocketLine>,
     inbox: mpsc::Receiver<Incoming>,
     _born: Born,
 }
 
-struct Line {
-    caller: Caller,
+/// Shared between the task that reads and the calls that write.
+struct SocketLine {
+    caller: HttpCaller,
     inlet: Inlet,
-    writer: Standing<Writer>,
+    writer: LinkStanding<SocketWriter>,
 }
 
 impl WebSocket {
@@ -65,10 +66,10 @@ impl WebSocket {
         born: Born,
     ) -> Result<Self, McpError> {
         let (sender, inbox) = mpsc::channel(WAITING_MAX);
-        let line = Arc::new(Line {
-            caller: Caller::for_socket(server, endpoint)?,
+        let line = Arc::new(SocketLine {
+            caller: HttpCaller::for_socket(server, endpoint)?,
             inlet: Inlet::new(sender, witness),
-            writer: Standing::default(),
+            writer: LinkStanding::default(),
         });
         let talking = Arc::clone(&line);
         line.inlet.meanwhile(async move { talking.talk().await });
@@ -80,7 +81,7 @@ impl WebSocket {
     }
 }
 
-impl Line {
+impl SocketLine {
     async fn talk(&self) {
         let fault = match self.connect().await {
             Ok(socket) => {
@@ -94,7 +95,8 @@ impl Line {
         self.inlet.end(&fault).await;
     }
 
-    async fn connect(&self) -> Result<Stream, HttpFault> {
+    /// The answer must prove that it is one to this handshake, or a cache on the way could pass for a server.
+    async fn connect(&self) -> Result<SocketStream, HttpFault> {
         let key = key()?;
         let request = self
             .caller
@@ -116,7 +118,7 @@ impl Line {
     }
 
     /// Reads to the end, and gives the reason of it.
-    async fn read(&self, mut reader: SplitStream<Stream>) -> HttpFault {
+    async fn read(&self, mut reader: SplitStream<SocketStream>) -> HttpFault {
         let mut noise_bytes = 0;
         loop {
             let message = match reader.next().await {

@@ -12,10 +12,10 @@ use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
 use super::body::Events;
-use super::client::Caller;
+use super::client::HttpCaller;
 use super::fault::HttpFault;
 use super::inlet::Inlet;
-use super::standing::Standing;
+use super::standing::LinkStanding;
 use super::status::{accepted, is_of, no_message};
 use super::{Incoming, WAITING_MAX};
 use crate::mcp::child::Born;
@@ -25,16 +25,16 @@ use crate::mcp::witness::Witness;
 
 /// The client's end of a stream.
 pub(in crate::mcp) struct EventStream {
-    line: Arc<Line>,
+    line: Arc<EventLine>,
     inbox: mpsc::Receiver<Incoming>,
     _born: Born,
 }
 
-struct Line {
-    caller: Caller,
+struct EventLine {
+    caller: HttpCaller,
     inlet: Inlet,
     /// Where messages are posted to.
-    place: Standing<Url>,
+    place: LinkStanding<Url>,
 }
 
 impl EventStream {
@@ -45,10 +45,10 @@ impl EventStream {
         born: Born,
     ) -> Result<Self, McpError> {
         let (sender, inbox) = mpsc::channel(WAITING_MAX);
-        let line = Arc::new(Line {
-            caller: Caller::new(server, endpoint)?,
+        let line = Arc::new(EventLine {
+            caller: HttpCaller::new(server, endpoint)?,
             inlet: Inlet::new(sender, witness),
-            place: Standing::default(),
+            place: LinkStanding::default(),
         });
         let listening = Arc::clone(&line);
         line.inlet
@@ -61,7 +61,7 @@ impl EventStream {
     }
 }
 
-impl Line {
+impl EventLine {
     async fn listen(&self) {
         let fault = match self.open().await {
             Ok(response) => self.read(response).await,

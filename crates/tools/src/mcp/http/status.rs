@@ -1,4 +1,8 @@
 //! What the status and the kind of an answer mean.
+//!
+//! A status decides what is known of a request: a refusal says that nothing was done, a lost session that
+//! another may be opened, a failure of the server leaves it open. What a server writes beside it is shown cut
+//! and quoted, and of a redirect only the host.
 
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Response, StatusCode, Url};
@@ -31,19 +35,19 @@ pub(super) async fn accepted(response: Response, has_session: bool) -> Result<Re
     if response.status().is_success() {
         return Ok(response);
     }
-    let body = Refusal::read(response).await;
+    let body = HttpRefusal::read(response).await;
     Err(body.fault(has_session))
 }
 
 /// An answer that is none.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct HttpRefusal {
     status: StatusCode,
     location: Option<String>,
     body: Vec<u8>,
 }
 
-impl Refusal {
+impl HttpRefusal {
     pub(super) async fn read(response: Response) -> Self {
         let location = response.headers().get(LOCATION);
         let location = location.and_then(|to| to.to_str().ok()).map(shown_target);
@@ -81,6 +85,7 @@ impl Refusal {
         }
     }
 
+    /// A guess from the words of the error, taken only where there is a session to lose.
     fn names_session(&self) -> bool {
         let error = self.error();
         let message = error.as_ref().and_then(|error| error.get("message"));
@@ -119,6 +124,7 @@ fn shown_target(location: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::http::fault::Arrival;
 
     #[test]
     fn a_status_says_whether_the_session_is_lost_and_whether_something_was_done() {
@@ -147,14 +153,15 @@ mod tests {
                 "HTTP 503: \"No valid session ID\"",
             ),
         ] {
-            let refusal = Refusal {
+            let refusal = HttpRefusal {
                 status: StatusCode::from_u16(status).expect("a status"),
                 location: None,
                 body: body.into(),
             };
             let fault = refusal.fault(has_session);
             assert!(fault.to_string().contains(part), "{status}: {fault}");
-            assert_eq!(fault.leaves_outcome_unknown(), unknown, "{status} {body}");
+            let is_unknown = fault.arrival() == Arrival::Unknown;
+            assert_eq!(is_unknown, unknown, "{status} {body}");
         }
     }
 

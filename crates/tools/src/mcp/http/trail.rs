@@ -5,8 +5,11 @@ use std::time::Duration;
 use reqwest::header::HeaderValue;
 use sse_stream::Sse;
 
+/// Where the server says nothing.
 const PAUSE_MS: u64 = 1000;
+/// A server that says 0 would otherwise be asked without a pause.
 const PAUSE_MS_MIN: u64 = 10;
+/// Nobody waits longer than this for a stream, whatever the server says.
 const PAUSE_MS_MAX: u64 = 30_000;
 
 #[derive(Debug, Default)]

@@ -1,4 +1,7 @@
 //! The definitions at the end of a schema that stands alone.
+//!
+//! A definition is named when it is first referred to and written later, from a list of those that are open. So
+//! a schema that refers to itself is written once, and no recursion follows it.
 
 use std::collections::BTreeMap;
 

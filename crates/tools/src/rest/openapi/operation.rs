@@ -1,4 +1,9 @@
 //! From an operation to a request with places.
+//!
+//! The model sees one flat object of arguments, whatever their places in the request are. An operation that
+//! needs what is not supported is refused as a whole; what it can do without is left out and told. The work is
+//! counted in nodes of schemas, per operation and for the whole document, because a few references can stand
+//! for more than any memory holds.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,11 +14,10 @@ use reqwest::header::HeaderName;
 use serde_json::{Map, Value, json};
 
 use super::definitions::Definitions;
-use super::parameter::{BODY, Parameter, Parameters, Place};
+use super::parameter::{BODY, Parameter, ParameterLocation, Parameters};
 use super::reference::Document;
-use super::writer::{References, Stop, Writer};
+use super::writer::{References, SchemaWriter, Stop};
 use crate::bounds::chars_within;
-use crate::mcp::shown_name;
 use crate::rest::body::BodyTemplate;
 use crate::rest::header::HeaderTemplate;
 use crate::rest::schema;
@@ -21,6 +25,7 @@ use crate::rest::settings::{Reach, Redirects};
 use crate::rest::template::Template;
 use crate::rest::tool::{Shape, resource_of};
 use crate::rest::url::{Pair, UrlTemplate, encoded, segments};
+use crate::tool_name::shown_name;
 
 const DESCRIPTION_CHARS_MAX: usize = 1_000;
 /// How much a schema may hold with all references written out, and with definitions.
@@ -58,7 +63,7 @@ pub(super) struct Compiler<'d> {
 }
 
 /// What the body of a request must be.
-struct Body<'d> {
+struct BodySchema<'d> {
     schema: &'d Value,
     is_required: bool,
 }
@@ -77,7 +82,10 @@ impl<'d> Compiler<'d> {
         let schema = self.schema(&sent, body.as_ref())?;
         schema::check(&schema).map_err(|why| format!("its schema is not usable: {why}"))?;
         let mut headers = self.headers.clone();
-        for parameter in sent.iter().filter(|it| it.place == Place::Header) {
+        for parameter in sent
+            .iter()
+            .filter(|it| it.place == ParameterLocation::Header)
+        {
             let header = HeaderTemplate::of_argument(parameter.name, &parameter.property);
             headers.push(
                 header
@@ -111,7 +119,7 @@ impl<'d> Compiler<'d> {
         &self,
         operation: &Operation<'d>,
         left_out: &mut Vec<String>,
-    ) -> Result<Option<Body<'d>>, String> {
+    ) -> Result<Option<BodySchema<'d>>, String> {
         let Some(body) = operation.operation.get("requestBody") else {
             return Ok(None);
         };
@@ -134,7 +142,7 @@ impl<'d> Compiler<'d> {
         if let Some((_, content)) = json.next() {
             const ANYTHING: &Value = &Value::Bool(true);
             let schema = content.get("schema").unwrap_or(ANYTHING);
-            return Ok(Some(Body {
+            return Ok(Some(BodySchema {
                 schema,
                 is_required,
             }));
@@ -155,7 +163,7 @@ impl<'d> Compiler<'d> {
     fn schema(
         &mut self,
         parameters: &[Parameter<'d>],
-        body: Option<&Body<'d>>,
+        body: Option<&BodySchema<'d>>,
     ) -> Result<Value, String> {
         let tries = [
             (References::WrittenOut, NODES_WRITTEN_OUT_MAX),
@@ -163,7 +171,7 @@ impl<'d> Compiler<'d> {
         ];
         for (references, nodes_max) in tries {
             let nodes_max = nodes_max.min(self.nodes_left);
-            let mut writer = Writer {
+            let mut writer = SchemaWriter {
                 document: &mut self.document,
                 references,
                 nodes_left: nodes_max,
@@ -181,6 +189,8 @@ impl<'d> Compiler<'d> {
         Err("its schema is too large to be shown to a model".into())
     }
 
+    /// Parts of the path that no parameter declares leave braces behind, which are refused: a server would be
+    /// asked for a thing of that name.
     fn url(
         &self,
         operation: &Operation<'d>,
@@ -190,7 +200,10 @@ impl<'d> Compiler<'d> {
         if path.contains("${") {
             return Err("its path holds ${".into());
         }
-        for parameter in parameters.iter().filter(|it| it.place == Place::Path) {
+        for parameter in parameters
+            .iter()
+            .filter(|it| it.place == ParameterLocation::Path)
+        {
             let place = format!("${{parameters.{}}}", parameter.property);
             path = path.replace(&format!("{{{}}}", parameter.name), &place);
         }
@@ -202,7 +215,9 @@ impl<'d> Compiler<'d> {
         if segments.iter().any(is_open) {
             return Err("a part of its path is no parameter that it declares".into());
         }
-        let query = parameters.iter().filter(|it| it.place == Place::Query);
+        let query = parameters
+            .iter()
+            .filter(|it| it.place == ParameterLocation::Query);
         let query = query.map(|parameter| Pair {
             name: encoded(parameter.name),
             value: Some(Template::place(&parameter.property)),
@@ -213,17 +228,17 @@ impl<'d> Compiler<'d> {
 }
 
 fn arguments<'d>(
-    writer: &mut Writer<'_, 'd>,
+    writer: &mut SchemaWriter<'_, 'd>,
     parameters: &[Parameter<'d>],
-    body: Option<&Body<'d>>,
+    body: Option<&BodySchema<'d>>,
 ) -> Result<Value, Stop> {
     let mut properties = Map::new();
     let mut required: Vec<&str> = vec![];
     for parameter in parameters {
         let mut schema = writer.schema(parameter.schema, 0)?;
-        if let (Value::Object(fields), Some(said)) = (&mut schema, parameter.description) {
-            let said = chars_within(said, DESCRIPTION_CHARS_MAX);
-            fields.insert("description".into(), said.into());
+        if let (Value::Object(fields), Some(description)) = (&mut schema, parameter.description) {
+            let description = chars_within(description, DESCRIPTION_CHARS_MAX);
+            fields.insert("description".into(), description.into());
         }
         properties.insert(parameter.property.clone(), schema);
         required.extend(parameter.is_required.then_some(parameter.property.as_str()));
@@ -246,14 +261,14 @@ fn arguments<'d>(
 
 /// What the document says of an operation, else its method and path.
 fn description(operation: &Operation<'_>) -> String {
-    let said = ["summary", "description"].iter().filter_map(|key| {
+    let texts = ["summary", "description"].iter().filter_map(|key| {
         let text = operation.operation.get(key)?.as_str()?.trim();
         (!text.is_empty()).then_some(text)
     });
-    let said: Vec<&str> = said.collect();
-    match said.is_empty() {
+    let texts: Vec<&str> = texts.collect();
+    match texts.is_empty() {
         true => operation.to_string(),
-        false => chars_within(&said.join("\n"), DESCRIPTION_CHARS_MAX).to_owned(),
+        false => chars_within(&texts.join("\n"), DESCRIPTION_CHARS_MAX).to_owned(),
     }
 }
 

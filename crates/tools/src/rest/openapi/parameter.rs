@@ -14,7 +14,7 @@ pub(super) const BODY: &str = "body";
 
 /// Where a parameter goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ParameterLocation {
     Path,
     Query,
     Header,
@@ -25,7 +25,7 @@ pub(super) struct Parameter<'d> {
     pub(super) name: &'d str,
     /// As the model names it.
     pub(super) property: String,
-    pub(super) place: Place,
+    pub(super) place: ParameterLocation,
     pub(super) is_required: bool,
     pub(super) schema: &'d Value,
     pub(super) description: Option<&'d str>,
@@ -95,10 +95,10 @@ fn parameter<'d>(
     let text = |key: &str| written.get(key).and_then(Value::as_str);
     let name = text("name").ok_or("a parameter has no name")?;
     let place = match text("in") {
-        Some("path") => Place::Path,
-        Some("query") => Place::Query,
+        Some("path") => ParameterLocation::Path,
+        Some("query") => ParameterLocation::Query,
         Some("header") if is_reserved(name, fixed) => return Ok(None),
-        Some("header") => Place::Header,
+        Some("header") => ParameterLocation::Header,
         other => {
             let other = other.unwrap_or("nowhere");
             return Err(format!(
@@ -107,7 +107,7 @@ fn parameter<'d>(
         }
     };
     let style = text("style");
-    if place != Place::Query && style.is_some_and(|style| style != "simple") {
+    if place != ParameterLocation::Query && style.is_some_and(|style| style != "simple") {
         return Err(format!(
             "the style of the parameter {name:?} is not supported"
         ));
@@ -115,7 +115,8 @@ fn parameter<'d>(
     const ANYTHING: &Value = &Value::Bool(true);
     let content = written.get("content").and_then(Value::as_object);
     let in_content = content.and_then(|kinds| kinds.values().next()?.get("schema"));
-    let is_required = written.get("required") == Some(&Value::Bool(true)) || place == Place::Path;
+    let is_required =
+        written.get("required") == Some(&Value::Bool(true)) || place == ParameterLocation::Path;
     Ok(Some(Parameter {
         name,
         property: property(name, text("in").unwrap_or_default(), taken),
@@ -137,15 +138,17 @@ fn is_reserved(name: &str, fixed: &[HeaderName]) -> bool {
     DECIDED.contains(&name.as_str()) || fixed.iter().any(|header| header.as_str() == name)
 }
 
-fn list_style(place: Place, style: Option<&str>, explode: Option<&Value>) -> ListStyle {
+fn list_style(place: ParameterLocation, style: Option<&str>, explode: Option<&Value>) -> ListStyle {
     let explode = explode.and_then(Value::as_bool);
-    match (place, style.unwrap_or("form")) {
-        (Place::Path | Place::Header, _) => ListStyle::Joined(","),
-        (_, "deepObject") => ListStyle::Fields,
-        (_, "spaceDelimited") if explode != Some(true) => ListStyle::Joined(" "),
-        (_, "pipeDelimited") if explode != Some(true) => ListStyle::Joined("|"),
-        (_, "form") if explode == Some(false) => ListStyle::Joined(","),
-        _ => ListStyle::Repeated,
+    match place {
+        ParameterLocation::Path | ParameterLocation::Header => ListStyle::Joined(","),
+        ParameterLocation::Query => match style.unwrap_or("form") {
+            "deepObject" => ListStyle::Fields,
+            "spaceDelimited" if explode != Some(true) => ListStyle::Joined(" "),
+            "pipeDelimited" if explode != Some(true) => ListStyle::Joined("|"),
+            "form" if explode == Some(false) => ListStyle::Joined(","),
+            _ => ListStyle::Repeated,
+        },
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+/// References that lead to references; longer chains are taken for circles.
 const HOPS_MAX: usize = 16;
 /// How many values may be looked at in order to find out which references lead back to themselves. When they
 /// are used up, every reference is taken for one that does, which is safe.
@@ -65,6 +66,7 @@ impl<'d> Document<'d> {
         found
     }
 
+    /// Every reference is visited once, and the looks are shared by the whole document.
     fn leads_back(&mut self, reference: &'d str) -> bool {
         let mut seen = BTreeSet::new();
         let mut left = vec![reference];

@@ -25,14 +25,14 @@ pub(super) enum References {
 }
 
 /// Writes the schemas of one tool.
-pub(super) struct Writer<'w, 'd> {
+pub(super) struct SchemaWriter<'w, 'd> {
     pub(super) document: &'w mut Document<'d>,
     pub(super) references: References,
     pub(super) nodes_left: usize,
     pub(super) definitions: Definitions<'d>,
 }
 
-impl<'d> Writer<'_, 'd> {
+impl<'d> SchemaWriter<'_, 'd> {
     pub(super) fn schema(&mut self, schema: &'d Value, depth: usize) -> Result<Value, Stop> {
         self.pay(1)?;
         if depth > DEPTH_MAX {
@@ -119,6 +119,7 @@ impl<'d> Writer<'_, 'd> {
         Ok(Some(written))
     }
 
+    /// Paid before anything is written, so that no more is ever in memory than was allowed.
     fn pay(&mut self, nodes: usize) -> Result<(), Stop> {
         self.nodes_left = self.nodes_left.checked_sub(nodes).ok_or(Stop::TooLarge)?;
         Ok(())

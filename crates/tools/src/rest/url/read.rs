@@ -1,4 +1,7 @@
 //! Cuts an address that a person wrote into its origin, its segments and its pairs.
+//!
+//! It works on the template and not on a parsed address, because a parser would encode the places. Each place
+//! must stand where a value may stand; the host, the port and the names of the query are a person's.
 
 use reqwest::Url;
 
@@ -18,7 +21,7 @@ pub(super) fn read(text: &str) -> Result<UrlTemplate, String> {
         return Err("a parameter may not be a part of the host or the port; write them out".into());
     }
     let origin = read_origin(authority)?;
-    let mut reader = Reader::default();
+    let mut reader = UrlReader::default();
     reader.take_text(after)?;
     more.iter().try_for_each(|piece| reader.take(piece))?;
     let (segments, query) = reader.finish()?;
@@ -35,7 +38,7 @@ pub(in crate::rest) fn segments(path: &str) -> Result<Vec<Template>, String> {
         return Err("a path must begin with / and hold neither ? nor #".into());
     }
     let template = Template::parse(path)?;
-    let mut reader = Reader::default();
+    let mut reader = UrlReader::default();
     let mut pieces = template.pieces().iter();
     pieces.try_for_each(|piece| reader.take(piece))?;
     reader.finish().map(|(segments, _)| segments)
@@ -70,14 +73,14 @@ fn check_characters(text: &str) -> Result<(), String> {
 
 /// Cuts what comes after the origin into segments and pairs.
 #[derive(Default)]
-struct Reader {
-    part: Part,
+struct UrlReader {
+    part: UrlPart,
     segments: Vec<Template>,
     query: Vec<Pair>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Part {
+enum UrlPart {
     #[default]
     Path,
     Name,
@@ -85,30 +88,31 @@ enum Part {
     Fragment,
 }
 
-impl Reader {
+impl UrlReader {
     fn take(&mut self, piece: &Piece) -> Result<(), String> {
         match (piece, self.part) {
             (Piece::Text(text), _) => self.take_text(text),
-            (place, Part::Path) => {
+            (place, UrlPart::Path) => {
                 let last = self.segments.last_mut();
                 last.ok_or("a parameter stands before the path")?
                     .push(place.clone());
                 Ok(())
             }
-            (place, Part::Value) => {
+            (place, UrlPart::Value) => {
                 let value = self.query.last_mut().and_then(|pair| pair.value.as_mut());
                 value
                     .ok_or("a parameter stands before a value")?
                     .push(place.clone());
                 Ok(())
             }
-            (_, Part::Name) => {
+            (_, UrlPart::Name) => {
                 Err("a parameter may stand for a value in the query, not for a name".into())
             }
-            (_, Part::Fragment) => Err("what comes after # is never sent".into()),
+            (_, UrlPart::Fragment) => Err("what comes after # is never sent".into()),
         }
     }
 
+    /// What follows a `#` is dropped: it is never sent.
     fn take_text(&mut self, text: &str) -> Result<(), String> {
         check_characters(text)?;
         if has_loose_percent(text) {
@@ -119,12 +123,12 @@ impl Reader {
         let mut run = String::new();
         for c in text.chars() {
             let next = match (self.part, c) {
-                (Part::Fragment, _) => continue,
-                (_, '#') => Part::Fragment,
-                (Part::Path, '?') | (Part::Name | Part::Value, '&') => Part::Name,
-                (Part::Path, '/') => Part::Path,
-                (Part::Name, '=') => Part::Value,
-                _ => {
+                (UrlPart::Fragment, _) => continue,
+                (_, '#') => UrlPart::Fragment,
+                (UrlPart::Path, '?') | (UrlPart::Name | UrlPart::Value, '&') => UrlPart::Name,
+                (UrlPart::Path, '/') => UrlPart::Path,
+                (UrlPart::Name, '=') => UrlPart::Value,
+                (UrlPart::Path | UrlPart::Name | UrlPart::Value, _) => {
                     run.push(c);
                     continue;
                 }
@@ -137,20 +141,20 @@ impl Reader {
     }
 
     /// Begins the next part.
-    fn open(&mut self, part: Part) {
+    fn open(&mut self, part: UrlPart) {
         match part {
-            Part::Path => self.segments.push(Template::default()),
-            Part::Name => self.query.push(Pair {
+            UrlPart::Path => self.segments.push(Template::default()),
+            UrlPart::Name => self.query.push(Pair {
                 name: String::new(),
                 value: None,
                 list: ListStyle::Json,
             }),
-            Part::Value => {
+            UrlPart::Value => {
                 if let Some(pair) = self.query.last_mut() {
                     pair.value = Some(Template::default());
                 }
             }
-            Part::Fragment => {}
+            UrlPart::Fragment => {}
         }
         self.part = part;
     }
@@ -161,22 +165,22 @@ impl Reader {
         }
         let run = std::mem::take(run);
         match self.part {
-            Part::Path => {
+            UrlPart::Path => {
                 if let Some(segment) = self.segments.last_mut() {
                     segment.push(Piece::Text(run));
                 }
             }
-            Part::Name => {
+            UrlPart::Name => {
                 if let Some(pair) = self.query.last_mut() {
                     pair.name.push_str(&run);
                 }
             }
-            Part::Value => {
+            UrlPart::Value => {
                 if let Some(value) = self.query.last_mut().and_then(|pair| pair.value.as_mut()) {
                     value.push(Piece::Text(run));
                 }
             }
-            Part::Fragment => {}
+            UrlPart::Fragment => {}
         }
     }
 
@@ -191,10 +195,12 @@ impl Reader {
 
 /// A segment that a server reads as a step is a mistake when a person writes it, too.
 fn check_segment(segment: &Template) -> Result<(), String> {
-    match segment.pieces() {
-        [Piece::Text(text)] if is_step(&decoded(text)) => Err(format!(
+    if let [Piece::Text(text)] = segment.pieces()
+        && is_step(&decoded(text))
+    {
+        return Err(format!(
             "the path holds the segment {text:?}; write the path that is meant"
-        )),
-        _ => Ok(()),
+        ));
     }
+    Ok(())
 }

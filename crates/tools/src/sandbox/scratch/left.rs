@@ -21,6 +21,9 @@ pub(super) const HELD: &str = "held";
 const DEPTH_MAX: usize = 4_096;
 
 /// Locks a directory that was just made. An error of kind `NotFound` where somebody took it for one that was left.
+///
+/// The number of the file is compared after locking: whoever sweeps may have removed it between its making and
+/// its lock.
 pub(super) fn hold(scratch: &Path) -> io::Result<File> {
     let path = scratch.join(HELD);
     let mut options = fs::OpenOptions::new();
@@ -38,6 +41,9 @@ pub(super) fn hold(scratch: &Path) -> io::Result<File> {
 }
 
 /// Removes what nobody uses any more. Whatever cannot be looked at or removed is let be.
+///
+/// The lock of an abandoned directory is held while it is removed, so that two processes that sweep at once do
+/// not meet in it.
 pub(super) fn sweep(above: &Path) {
     let entries = fs::read_dir(above).into_iter().flatten().flatten();
     for entry in entries {
@@ -75,6 +81,8 @@ fn abandoned(scratch: &Path) -> Option<File> {
 }
 
 /// Removes a directory with everything in it, as far as it goes.
+///
+/// The ordinary way is tried first; it fails on directories without the right to write.
 pub(super) fn remove(directory: &Path) {
     if fs::remove_dir_all(directory).is_ok() {
         return;
@@ -92,6 +100,9 @@ pub(in crate::sandbox) fn remove_beneath(above: impl AsFd, name: &OsStr) {
     remove_within(above, name, DEPTH_MAX);
 }
 
+/// A file or an empty directory goes at once. For any other, the names are read to the end before anything is
+/// removed, because removing entries while they are read may skip some. `depth` bounds the recursion and the
+/// open descriptors.
 fn remove_within(above: impl AsFd, name: &OsStr, depth: usize) {
     let is_gone = unlinkat(&above, name, AtFlags::empty()).is_ok()
         || unlinkat(&above, name, AtFlags::REMOVEDIR).is_ok();
@@ -131,7 +142,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::sandbox::scratch::{Scratch, tmp};
+    use crate::sandbox::scratch::{ScratchDir, tmp};
 
     fn place() -> tempfile::TempDir {
         tempfile::tempdir().expect("a directory can be made")
@@ -148,8 +159,8 @@ mod tests {
     #[test]
     fn what_was_left_is_removed_and_nothing_else_is() {
         let above = place();
-        let used = Scratch::make_in(above.path()).expect("it can be made");
-        let left = Scratch::make_in(above.path()).expect("it can be made");
+        let used = ScratchDir::make_in(above.path()).expect("it can be made");
+        let left = ScratchDir::make_in(above.path()).expect("it can be made");
         fs::create_dir_all(tmp(left.path()).join("deep/er")).expect("it can be made");
         fs::write(tmp(left.path()).join("deep/er/file"), "x").expect("it can be written");
         // As a process leaves it that is killed: the lock is free, and nothing was removed.

@@ -1,4 +1,9 @@
 //! Calls put together from the pieces in which servers send them.
+//!
+//! By the format, each piece names the index of its call, and the first one brings the id and the name. Servers
+//! leave out the index, repeat the name, give each piece an id of its own, use one index for all calls, or send
+//! all at once. The rules here take each of these for what it means, and where a piece could be either, it
+//! continues the call that is open.
 
 use bonded_kernel::{Failure, ReplyCall};
 
@@ -8,14 +13,18 @@ use crate::failure::malformed;
 
 /// The calls of a reply as far as they have come.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<PartialCall>);
+pub(super) struct CallPieces(Vec<PartialCall>);
 
-impl Calls {
+impl CallPieces {
+    /// In the order in which they began.
     pub(super) fn into_calls(self) -> Vec<ReplyCall> {
         self.0.into_iter().map(|part| part.call).collect()
     }
 
     /// Takes the pieces of one event. The pieces of a `whole` message are calls of their own.
+    ///
+    /// `legacy` is the one call of the older format, which has neither an index nor an id. `source` is only
+    /// quoted in failures.
     pub(super) fn take(
         &mut self,
         parts: impl Iterator<Item = CallPart>,
@@ -29,7 +38,7 @@ impl Calls {
             function: Some(function),
         });
         for (nth, part) in parts.chain(legacy).enumerate() {
-            let piece = Piece::read(part, nth > 0, source)?;
+            let piece = CallPiece::read(part, nth > 0, source)?;
             let open = if whole { None } else { self.call_for(&piece) };
             match open {
                 Some(call) => call.add(piece),
@@ -39,7 +48,9 @@ impl Calls {
         Ok(())
     }
 
-    fn begin(&mut self, piece: Piece, source: &[u8]) -> Result<(), Failure> {
+    /// A reply with more calls than any has is given up: the search for the call of a piece would cost the
+    /// square of their number.
+    fn begin(&mut self, piece: CallPiece, source: &[u8]) -> Result<(), Failure> {
         if self.0.len() == ITEMS_MAX {
             let why = format!("the reply holds more than {ITEMS_MAX} calls");
             return Err(malformed(&why, source));
@@ -54,7 +65,10 @@ impl Calls {
     }
 
     /// The call that a piece continues, or `None` if it begins one.
-    fn call_for(&mut self, piece: &Piece) -> Option<&mut PartialCall> {
+    ///
+    /// The last call with the index counts, because servers that use one index for all begin the next under the
+    /// same. A piece without an index belongs to the call with its id or else to the last one.
+    fn call_for(&mut self, piece: &CallPiece) -> Option<&mut PartialCall> {
         let mut backwards = self.0.iter_mut().rev();
         match piece.index {
             Some(index) => backwards
@@ -67,7 +81,7 @@ impl Calls {
 }
 
 /// A piece of a call, as one event carries it.
-struct Piece {
+struct CallPiece {
     index: Option<u64>,
     id: String,
     name: String,
@@ -76,7 +90,8 @@ struct Piece {
     later: bool,
 }
 
-impl Piece {
+impl CallPiece {
+    /// Arguments that are an object instead of a text are taken as they are written.
     fn read(part: CallPart, later: bool, source: &[u8]) -> Result<Self, Failure> {
         let function: FunctionPart = part.function.unwrap_or_default();
         let arguments = function.arguments().map_err(|error| {
@@ -114,6 +129,7 @@ impl Piece {
     }
 }
 
+/// `index` is that of its first piece and never changes.
 #[derive(Debug, Default)]
 struct PartialCall {
     index: Option<u64>,
@@ -122,7 +138,8 @@ struct PartialCall {
 }
 
 impl PartialCall {
-    fn add(&mut self, piece: Piece) {
+    /// The first id stays. A name grows only until the arguments begin: by then it is whole.
+    fn add(&mut self, piece: CallPiece) {
         if self.call.id.is_empty() {
             self.call.id = piece.id;
         }
@@ -136,6 +153,9 @@ impl PartialCall {
 }
 
 /// Follows the braces of arguments that come in pieces, to see when the object is complete.
+///
+/// Nothing but braces outside of texts is looked at, so that arguments that are no JSON do not matter: it then
+/// says nothing reliable, and the other signs decide.
 #[derive(Debug, Default)]
 struct Braces {
     depth: usize,

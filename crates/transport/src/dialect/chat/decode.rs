@@ -1,8 +1,10 @@
 //! A whole reply: a stream of one piece.
+//!
+//! It goes through the same accumulator as a stream, so that a reply means the same whichever way it came.
 
 use bonded_kernel::{Failure, Reply};
 
-use super::stream::Accumulator;
+use super::stream::ChatAccumulator;
 use super::wire::Chunk;
 use crate::dialect::Accumulate;
 use crate::failure::malformed;
@@ -15,7 +17,7 @@ pub(super) fn decode(body: &[u8]) -> Result<Reply, Failure> {
             body,
         )
     })?;
-    let mut reply = Accumulator::default();
+    let mut reply = ChatAccumulator::default();
     reply.take(chunk, body)?;
     if !reply.has_spoken() {
         return Err(malformed("the reply holds no message", body));

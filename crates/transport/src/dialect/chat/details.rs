@@ -1,4 +1,8 @@
 //! Reasoning in the form in which a router wants it back, put together from the pieces of a stream.
+//!
+//! They go back to the router as they came, signatures and encrypted data among them, and the provider behind
+//! it may refuse them if a byte differs. So only the fields that are known to grow are joined, and nothing else
+//! in them is interpreted.
 
 use serde_json::{Map, Value};
 
@@ -12,6 +16,7 @@ const GROWING: [&str; 3] = ["text", "summary", "data"];
 pub(super) struct Details(Vec<Map<String, Value>>);
 
 impl Details {
+    /// In the order in which they began.
     pub(super) fn items(&self) -> &[Map<String, Value>] {
         &self.0
     }
@@ -29,6 +34,8 @@ impl Details {
         }
     }
 
+    /// Only the last detail can go on, and only under the same index and type; one without an index always
+    /// stands by itself. More than any reply has are dropped without a failure.
     fn add(&mut self, detail: Map<String, Value>) {
         let continues = |last: &&mut Map<String, Value>| {
             let same = |field: &str| last.get(field) == detail.get(field);
@@ -43,6 +50,7 @@ impl Details {
     }
 }
 
+/// A field that is known and does not grow keeps its first value, unless that was null.
 fn grow(known: &mut Map<String, Value>, piece: Map<String, Value>) {
     for (field, value) in piece {
         match (known.get_mut(&field), value) {

@@ -1,4 +1,8 @@
 //! A request as bytes, written once and straight from what it borrows.
+//!
+//! The body of a long conversation is megabytes, and it is made anew in every turn. So nothing of it is copied
+//! into a tree of values: the shapes here borrow from the request and are written into one buffer of about the
+//! right size.
 
 use bonded_kernel::{Message, Request};
 use serde::Serialize;
@@ -6,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::knobs::Knobs;
-use super::messages::{Said, messages};
+use super::messages::{MessageOut, messages};
 use crate::dialect::ids::Ids;
 use crate::dialect::{Fitted, accepted_by};
 
@@ -16,7 +20,7 @@ pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8>
     let accepts = accepted_by(target);
     let ids = Ids::of(request, &accepts);
     let tells_usage = target.stream && accepts.stream_usage;
-    let body = Body {
+    let body = ChatBody {
         model: &target.model,
         messages: messages(request, &accepts, &ids),
         tools,
@@ -46,10 +50,11 @@ fn size_hint(request: &Request<'_>) -> usize {
     512 + texts + texts / 8 + 96 * request.messages.len()
 }
 
+/// The flag for a cache is not used: the format has no field for it.
 pub(super) fn render_tools(tools: &[Fitted<'_>], _: bool) -> Box<RawValue> {
-    let tools: Vec<ToolOut<'_>> = tools
+    let tools: Vec<ChatToolOut<'_>> = tools
         .iter()
-        .map(|tool| ToolOut {
+        .map(|tool| ChatToolOut {
             kind: "function",
             function: FunctionOut {
                 name: &tool.name,
@@ -61,10 +66,12 @@ pub(super) fn render_tools(tools: &[Fitted<'_>], _: bool) -> Box<RawValue> {
     to_raw_value(&tools).expect("every key is a string and writing to memory does not fail")
 }
 
+/// The fields stand in the order in which they are written. The notices, which change with every request, are
+/// the last message, so that what stands before them stays the same.
 #[derive(Serialize)]
-struct Body<'a> {
+struct ChatBody<'a> {
     model: &'a str,
-    messages: Vec<Said<'a>>,
+    messages: Vec<MessageOut<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a RawValue>,
     #[serde(flatten)]
@@ -75,18 +82,21 @@ struct Body<'a> {
     stream_options: Option<StreamOptions>,
 }
 
+/// Without it, many servers do not count the tokens of a stream.
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
 }
 
+/// A tool as it is declared.
 #[derive(Serialize)]
-struct ToolOut<'a> {
+struct ChatToolOut<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     function: FunctionOut<'a>,
 }
 
+/// Name, description and schema are those that were made to fit.
 #[derive(Serialize)]
 struct FunctionOut<'a> {
     name: &'a str,

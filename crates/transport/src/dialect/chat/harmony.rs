@@ -13,10 +13,12 @@ const FINAL_BEGINS: &str = "<|channel|>final";
 const MARK: &str = "<|";
 
 /// What a text in channels says.
+///
+/// Everything that is neither in the final channel nor meant for a tool counts as thought.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Channels {
     pub(super) thought: String,
-    pub(super) said: String,
+    pub(super) answer: String,
     pub(super) calls: Vec<ReplyCall>,
 }
 
@@ -27,11 +29,16 @@ pub(super) fn has_channels(text: &str) -> bool {
 }
 
 /// Whether a text that still grows may come to be written in channels.
+///
+/// True for an empty text as well, so that nothing is shown before it is certain.
 pub(super) fn may_have_channels(begun: &str) -> bool {
     CHANNEL.starts_with(begun) || START.starts_with(begun)
 }
 
 /// Where the text of the final channel begins, or else how much of the text needs no second look for it.
+///
+/// A mark may be cut in two by the pieces of a stream, so that the last bytes, as many as the mark has, are
+/// looked at again.
 pub(super) fn seek_final(text: &str) -> Result<usize, usize> {
     let Some(header) = text.find(FINAL_BEGINS) else {
         let looked_at = text.len().saturating_sub(FINAL_BEGINS.len());
@@ -48,6 +55,8 @@ pub(super) fn plain_bytes(text: &str) -> usize {
 }
 
 /// Reads a text that [`has_channels`].
+///
+/// Never fails: a message without an end reaches to the end of the text, and what has no message is dropped.
 pub(super) fn read_channels(text: &str) -> Channels {
     let mut channels = Channels::default();
     let mut rest = text;
@@ -60,6 +69,8 @@ pub(super) fn read_channels(text: &str) -> Channels {
 }
 
 impl Channels {
+    /// The recipient may stand before the channel or after it. Calls have no ids here, and the run gives them
+    /// some.
     fn take(&mut self, header: &str, body: &str) {
         let header = header.rsplit(START).next().unwrap_or_default();
         let (before, channel) = header.split_once(CHANNEL).unwrap_or((header, ""));
@@ -74,7 +85,7 @@ impl Channels {
                 arguments: body.trim().into(),
             });
         } else if channel.trim_start().starts_with(FINAL) {
-            self.said.push_str(body);
+            self.answer.push_str(body);
         } else {
             if !self.thought.is_empty() {
                 self.thought.push('\n');
@@ -107,7 +118,7 @@ mod tests {
             read,
             Channels {
                 thought: "Hm.\nI look.".into(),
-                said: "It < 2 é.\n".into(),
+                answer: "It < 2 é.\n".into(),
                 calls: calls.into(),
             }
         );
@@ -125,10 +136,10 @@ mod tests {
                 "",
             ),
         ];
-        for (text, thought, said) in cases {
+        for (text, thought, answer) in cases {
             assert!(has_channels(text), "{text}");
             let read = read_channels(text);
-            assert_eq!((&*read.thought, &*read.said), (thought, said), "{text}");
+            assert_eq!((&*read.thought, &*read.answer), (thought, answer), "{text}");
         }
         for text in ["", "plain", "see <|channel|>final", "<|other|>"] {
             assert!(!has_channels(text), "{text}");

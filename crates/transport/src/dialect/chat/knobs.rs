@@ -1,4 +1,7 @@
 //! The settings of a model, under the names that its service has for them.
+//!
+//! What a service does not take is left out and not sent in hope: many refuse a whole request for one field
+//! that they do not know. Where it takes the same thing under another name, that name is used.
 
 use bonded_kernel::{
     Accepts, Effort, OutputLimitField, PenaltyField, Reasoning, Request, ThinkingForm,
@@ -37,6 +40,7 @@ pub(super) struct Knobs<'a> {
 }
 
 impl<'a> Knobs<'a> {
+    /// Each pair of names is filled on one side at most: the service's `Accepts` says on which.
     pub(super) fn of(request: &Request<'a>, accepts: &Accepts) -> Self {
         let sampling = &request.target.sampling;
         let settings = Settings::of(request, accepts);
@@ -61,6 +65,8 @@ impl<'a> Knobs<'a> {
 }
 
 /// How thoughts are asked for.
+///
+/// One of the three is filled at most, but that an effort may stand beside a switch.
 #[derive(Default, Serialize)]
 struct Thinking {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +77,7 @@ struct Thinking {
     thinking: Option<Switch>,
 }
 
+/// A router takes one of these and translates it for the provider behind it.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Routed {
@@ -79,6 +86,7 @@ enum Routed {
     Enabled(bool),
 }
 
+/// Models that can only be told whether to think.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Switch {
@@ -114,7 +122,12 @@ impl Thinking {
     fn switched(asked: Effort, effort: Option<Effort>) -> Self {
         let (switch, effort) = match asked {
             Effort::None => (Switch::Disabled, None),
-            _ => (Switch::Enabled, effort),
+            Effort::Minimal
+            | Effort::Low
+            | Effort::Medium
+            | Effort::High
+            | Effort::XHigh
+            | Effort::Max => (Switch::Enabled, effort),
         };
         Self {
             thinking: Some(switch),
@@ -125,6 +138,8 @@ impl Thinking {
 }
 
 impl Routed {
+    /// That nothing be thought is said as a switch. A number of tokens goes through as it is, since the router
+    /// takes those too.
     fn of(asked: Reasoning, effort: Effort) -> Self {
         match (asked, effort) {
             (_, Effort::None) => Self::Enabled(false),

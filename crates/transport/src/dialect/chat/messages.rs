@@ -1,4 +1,10 @@
 //! A conversation as messages, in an order that the service accepts.
+//!
+//! A run's conversation may have any order: a person speaks while tools still work, a reply is empty, two
+//! people speak in a row. Services refuse what their templates cannot write. So words that come between a call
+//! and its answer are held back until all calls are answered, and sides that must alternate are joined or
+//! bridged, depending on what the service takes. Nothing that was said is dropped but replies that are empty;
+//! which thoughts go back is what the service accepts.
 
 use std::borrow::Cow;
 
@@ -20,14 +26,15 @@ pub(super) fn messages<'a>(
     request: &Request<'a>,
     accepts: &'a Accepts,
     ids: &'a Ids,
-) -> Vec<Said<'a>> {
+) -> Vec<MessageOut<'a>> {
     let mut list = List::new(request, accepts, ids);
     if !request.system.is_empty() {
         let role = match accepts.system_role {
             SystemRole::System => "system",
             SystemRole::Developer => "developer",
         };
-        list.said.push(Said::new(role, request.system, ids));
+        list.messages
+            .push(MessageOut::new(role, request.system, ids));
     }
     for message in request.messages {
         match message {
@@ -41,18 +48,19 @@ pub(super) fn messages<'a>(
             } => {
                 let (content, details) = list.thought(reasoning, signed.as_ref());
                 let is_returned = content.is_some_and(|it| !it.is_empty()) || !details.is_empty();
-                let said = match text.trim().is_empty() && calls.is_empty() && !is_returned {
+                let content_text = match text.trim().is_empty() && calls.is_empty() && !is_returned
+                {
                     // A reply of reasoning alone would be lost with it.
                     true => reasoning.as_str(),
                     false => text.as_str(),
                 };
-                let silent = said.is_empty() && !calls.is_empty();
-                list.assistant(Said {
-                    content: (!silent).then_some(Cow::Borrowed(said)),
+                let silent = content_text.is_empty() && !calls.is_empty();
+                list.assistant(MessageOut {
+                    content: (!silent).then_some(Cow::Borrowed(content_text)),
                     tool_calls: CallsOut { calls, ids },
                     reasoning_content: content,
                     reasoning_details: details,
-                    ..Said::new("assistant", "", ids)
+                    ..MessageOut::new("assistant", "", ids)
                 });
             }
         }
@@ -61,7 +69,7 @@ pub(super) fn messages<'a>(
     if !request.notices.is_empty() {
         list.user(request.notices.join("\n").into());
     }
-    list.said
+    list.messages
 }
 
 /// Messages as they are put into order.
@@ -69,7 +77,7 @@ struct List<'a> {
     target: &'a Target,
     accepts: &'a Accepts,
     ids: &'a Ids,
-    said: Vec<Said<'a>>,
+    messages: Vec<MessageOut<'a>>,
     /// How many calls of the last message that has some are not answered yet.
     open: usize,
     /// What a person said meanwhile: answers follow their calls at once.
@@ -82,31 +90,34 @@ impl<'a> List<'a> {
             target: request.target,
             accepts,
             ids,
-            said: Vec::with_capacity(request.messages.len() + 2),
+            messages: Vec::with_capacity(request.messages.len() + 2),
             open: 0,
             held: vec![],
         }
     }
 
+    /// Held back while calls are open, since an answer must follow its call at once.
     fn user(&mut self, text: Cow<'a, str>) {
         if self.open > 0 {
             return self.held.push(text);
         }
         let accepts = self.accepts;
-        match self.said.last_mut() {
+        match self.messages.last_mut() {
             Some(last) if accepts.alternates && last.role == "user" => return last.join(text),
             Some(last) if !accepts.user_after_tool && last.role == "tool" => {
-                self.said.push(Said::new("assistant", BRIDGE, self.ids));
+                self.messages
+                    .push(MessageOut::new("assistant", BRIDGE, self.ids));
             }
             _ => {}
         }
-        self.said.push(Said::new("user", text, self.ids));
+        self.messages.push(MessageOut::new("user", text, self.ids));
     }
 
+    /// The last answer lets go of what was held.
     fn tool(&mut self, call_id: &'a str, text: &'a str) {
-        self.said.push(Said {
+        self.messages.push(MessageOut {
             tool_call_id: Some(self.ids.sent(call_id)),
-            ..Said::new("tool", text, self.ids)
+            ..MessageOut::new("tool", text, self.ids)
         });
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
@@ -114,17 +125,19 @@ impl<'a> List<'a> {
         }
     }
 
-    fn assistant(&mut self, said: Said<'a>) {
-        let thinks = said.reasoning_content.is_some_and(|it| !it.is_empty());
-        let is_empty = said.is_silent() && said.tool_calls.is_empty();
-        if is_empty && !thinks && said.reasoning_details.is_empty() {
+    /// A reply with nothing in it is left out: many services refuse an empty message. Calls that were never
+    /// answered count as closed when the next reply comes.
+    fn assistant(&mut self, message: MessageOut<'a>) {
+        let thinks = message.reasoning_content.is_some_and(|it| !it.is_empty());
+        let is_empty = message.is_silent() && message.tool_calls.is_empty();
+        if is_empty && !thinks && message.reasoning_details.is_empty() {
             return;
         }
         self.release();
-        self.open = said.tool_calls.calls.len();
-        match self.said.last_mut() {
-            Some(last) if self.accepts.alternates && last.can_take(&said) => last.go_on(said),
-            _ => self.said.push(said),
+        self.open = message.tool_calls.calls.len();
+        match self.messages.last_mut() {
+            Some(last) if self.accepts.alternates && last.can_take(&message) => last.go_on(message),
+            _ => self.messages.push(message),
         }
     }
 
@@ -158,8 +171,9 @@ impl<'a> List<'a> {
     }
 }
 
+/// A message on the wire. `content` is written as null beside calls, and never left out.
 #[derive(Serialize)]
-pub(super) struct Said<'a> {
+pub(super) struct MessageOut<'a> {
     role: &'static str,
     content: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,7 +186,7 @@ pub(super) struct Said<'a> {
     reasoning_details: Vec<&'a RawValue>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> MessageOut<'a> {
     fn new(role: &'static str, content: impl Into<Cow<'a, str>>, ids: &'a Ids) -> Self {
         Self {
             role,
@@ -184,26 +198,32 @@ impl<'a> Said<'a> {
         }
     }
 
+    /// No content and an empty one are the same to this.
     fn is_silent(&self) -> bool {
         self.content.as_ref().is_none_or(|text| text.is_empty())
     }
 
+    /// With a blank line between, as people write paragraphs.
     fn join(&mut self, text: Cow<'a, str>) {
         match &mut self.content {
-            Some(said) if !said.is_empty() => {
-                let said = said.to_mut();
-                said.push_str("\n\n");
-                said.push_str(&text);
+            Some(content) if !content.is_empty() => {
+                let content = content.to_mut();
+                content.push_str("\n\n");
+                content.push_str(&text);
             }
             content => *content = Some(text),
         }
     }
 
     /// Whether another message of the same side can become a part of this one.
+    ///
+    /// A message with calls cannot: its answers come first.
     fn can_take(&self, next: &Self) -> bool {
         self.role == next.role && self.tool_calls.is_empty()
     }
 
+    /// The thought of the second message replaces that of the first, as it belongs to the calls that come with
+    /// it.
     fn go_on(&mut self, next: Self) {
         if let Some(text) = next.content {
             self.join(text);
@@ -232,6 +252,7 @@ impl Serialize for CallsOut<'_> {
     }
 }
 
+/// The id is the one that the service takes, which may be another than the run's.
 #[derive(Serialize)]
 struct CallOut<'a> {
     id: &'a str,

@@ -1,28 +1,33 @@
 //! Pieces of a reply put together.
+//!
+//! A reply is finished by its reason, by the mark at the end of the stream, or by both: servers send either.
+//! What came is read at the end once more as a whole, since only then is it certain where a thought ends and
+//! whether the text was written in channels. The pieces that somebody hears meanwhile are cut more cautiously,
+//! so that no thought that was opened by a tag or a channel is heard as an answer.
 
 use std::borrow::Cow;
 
 use bonded_kernel::{Failure, FailureClass, Finish, Money, Reply, Usage};
 
 use super::NAME;
-use super::calls::Calls;
+use super::calls::CallPieces;
 use super::details::Details;
 use super::harmony::{has_channels, read_channels};
 use super::think::{Heard, split_thought};
-use super::wire::{Choice, Chunk, Content, Said, finish_of, usage_of};
+use super::wire::{Choice, Chunk, Content, MessageIn, finish_of, usage_of};
 use crate::dialect::loose::{cost_of, real_error};
 use crate::dialect::{Accumulate, events, signed};
 use crate::failure::{ServerError, failed, malformed};
 
 /// A streamed reply as far as it has come.
 #[derive(Debug, Default)]
-pub(super) struct Accumulator {
+pub(super) struct ChatAccumulator {
     text: String,
     heard: Heard,
     reasoning: String,
     details: Details,
     refusal: String,
-    calls: Calls,
+    calls: CallPieces,
     usage: Option<Usage>,
     cost: Option<Money>,
     stop_reason: Option<String>,
@@ -35,7 +40,7 @@ pub(super) struct Accumulator {
     ended: bool,
 }
 
-impl Accumulate for Accumulator {
+impl Accumulate for ChatAccumulator {
     fn read_event(&mut self, data: &str) -> Result<(), Failure> {
         let chunk: Chunk = events::parse(data, "a chat completion chunk")?;
         self.take(chunk, data.as_bytes())
@@ -67,7 +72,7 @@ impl Accumulate for Accumulator {
         let (thought, text) = if has_channels(&self.text) {
             let mut channels = read_channels(&self.text);
             calls.append(&mut channels.calls);
-            (channels.thought, channels.said)
+            (channels.thought, channels.answer)
         } else {
             split_thought(self.text)
         };
@@ -94,6 +99,7 @@ impl Accumulate for Accumulator {
     }
 }
 
+/// A thought of the server's own field, and after it the one that stood in the text.
 fn joined(mut reasoning: String, thought: &str) -> String {
     if !reasoning.is_empty() && !thought.is_empty() {
         reasoning.push('\n');
@@ -102,12 +108,14 @@ fn joined(mut reasoning: String, thought: &str) -> String {
     reasoning
 }
 
-impl Accumulator {
+impl ChatAccumulator {
     /// Notes that nothing follows.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
 
+    /// Errors are looked for first, since a chunk with an error may have a choice beside it that means nothing.
+    /// The first model, id and provider that are named stay; of the counts, the last.
     pub(super) fn take(&mut self, chunk: Chunk, source: &[u8]) -> Result<(), Failure> {
         if let Some(error) = real_error(chunk.error) {
             return Err(ServerError::from_value(&error).into_failure(self.spoke));
@@ -131,14 +139,15 @@ impl Accumulator {
         }
     }
 
+    /// A reason of `error` without an error is a failure too, because the reply was broken off.
     fn take_choice(&mut self, choice: Choice, source: &[u8]) -> Result<(), Failure> {
         if let Some(error) = real_error(choice.error) {
             return Err(ServerError::from_value(&error).into_failure(self.spoke));
         }
         match (choice.delta, choice.message) {
-            (Some(delta), _) => self.take_said(delta, false, source)?,
+            (Some(delta), _) => self.take_message(delta, false, source)?,
             // A complete message after pieces of it would say everything twice.
-            (None, Some(message)) if !self.spoke => self.take_said(message, true, source)?,
+            (None, Some(message)) if !self.spoke => self.take_message(message, true, source)?,
             _ => {}
         }
         match choice.finish_reason.filter(|reason| !reason.is_empty()) {
@@ -157,22 +166,29 @@ impl Accumulator {
         Ok(())
     }
 
-    fn take_said(&mut self, said: Said, whole: bool, source: &[u8]) -> Result<(), Failure> {
+    /// `whole` says that it is a complete message and no piece. Of the two fields for thoughts, only one is
+    /// taken: some servers send the same in both.
+    fn take_message(
+        &mut self,
+        message: MessageIn,
+        whole: bool,
+        source: &[u8],
+    ) -> Result<(), Failure> {
         self.spoke = true;
-        if let Some(content) = said.content {
+        if let Some(content) = message.content {
             let text = content.text();
             let why = "the content of the reply is no text";
             self.text
                 .push_str(&text.ok_or_else(|| malformed(why, source))?);
         }
-        let thought = said.reasoning_content.and_then(Content::text);
+        let thought = message.reasoning_content.and_then(Content::text);
         let thought = thought.filter(|text| !text.is_empty());
-        let thought = thought.or(said.reasoning.and_then(Content::text));
+        let thought = thought.or(message.reasoning.and_then(Content::text));
         self.reasoning.push_str(&thought.unwrap_or_default());
-        self.details.take(said.reasoning_details);
-        let refusal = said.refusal.and_then(Content::text);
+        self.details.take(message.reasoning_details);
+        let refusal = message.refusal.and_then(Content::text);
         self.refusal.push_str(&refusal.unwrap_or_default());
-        let parts = said.tool_calls.into_iter().flatten();
-        self.calls.take(parts, said.function_call, whole, source)
+        let parts = message.tool_calls.into_iter().flatten();
+        self.calls.take(parts, message.function_call, whole, source)
     }
 }

@@ -1,4 +1,9 @@
 //! Thoughts that a model writes into its text, because its server does not take them out.
+//!
+//! There are two readers for one rule. `split_thought` reads the whole text at the end and decides what the
+//! reply is. `Heard` cuts a text that still grows for somebody who listens; it looks at no byte twice, but for
+//! a tag's length, so that a long thought costs no more than its length. It cannot know of a closing tag whose
+//! opening never came, and there it lets the thought be heard.
 
 use super::harmony::{has_channels, may_have_channels, plain_bytes, seek_final};
 
@@ -14,28 +19,29 @@ pub(super) fn split_thought(text: String) -> (String, String) {
         None => split_unopened(&text),
     };
     match parts {
-        Some((thought, said)) => (thought.trim().into(), said.trim_start().into()),
+        Some((thought, answer)) => (thought.trim().into(), answer.trim_start().into()),
         None => (String::new(), text),
     }
 }
 
 /// A tag that is only spoken of has something after it on its line, or its opening before it.
 fn split_unopened(text: &str) -> Option<(&str, &str)> {
-    let (thought, said) = text.split_once(CLOSING)?;
-    let ends_line = said.is_empty() || said.starts_with(['\n', '\r']);
-    (ends_line && !thought.contains(OPENING)).then_some((thought, said))
+    let (thought, answer) = text.split_once(CLOSING)?;
+    let ends_line = answer.is_empty() || answer.starts_with(['\n', '\r']);
+    (ends_line && !thought.contains(OPENING)).then_some((thought, answer))
 }
 
 /// What was heard of a text that still grows.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    place: Place,
+    position: Position,
     /// How many bytes need no second look.
     bytes: usize,
 }
 
+/// It only ever moves forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// A thought may still begin.
     #[default]
     Start,
@@ -46,19 +52,19 @@ enum Place {
     Final,
     /// Between a thought and what is said, where blanks do not count.
     Between,
-    Said,
+    Answer,
 }
 
 impl Heard {
     /// The part of the text that is new and no thought that has an opening. Put together, these parts are what
     /// [`split_thought`] leaves of a text whose thought has one.
     pub(super) fn news<'a>(&mut self, text: &'a str) -> &'a str {
-        while !matches!(self.place, Place::Said | Place::Final) {
+        while !matches!(self.position, Position::Answer | Position::Final) {
             if !self.advance(text) {
                 return "";
             }
         }
-        if self.place == Place::Final {
+        if self.position == Position::Final {
             let rest = &text[self.bytes..];
             let heard = &rest[..plain_bytes(rest)];
             self.bytes += heard.len();
@@ -69,40 +75,44 @@ impl Heard {
     }
 
     /// Goes on by one place; false if more text is needed.
+    ///
+    /// While a tag may still be incomplete, its possible beginning is kept back.
     fn advance(&mut self, text: &str) -> bool {
         let rest = &text[self.bytes..];
         let begun = rest.trim_start();
         let blanks = rest.len() - begun.len();
-        let (place, skipped) = match self.place {
-            Place::Start if OPENING.starts_with(begun) || may_have_channels(begun) => {
-                (Place::Start, blanks)
+        let (position, skipped) = match self.position {
+            Position::Start if OPENING.starts_with(begun) || may_have_channels(begun) => {
+                (Position::Start, blanks)
             }
-            Place::Start if has_channels(begun) => (Place::Channels, 0),
-            Place::Start if begun.starts_with(OPENING) => (Place::Thought, blanks + OPENING.len()),
-            Place::Start => {
+            Position::Start if has_channels(begun) => (Position::Channels, 0),
+            Position::Start if begun.starts_with(OPENING) => {
+                (Position::Thought, blanks + OPENING.len())
+            }
+            Position::Start => {
                 // No thought: the blanks are said, too.
                 self.bytes = 0;
-                (Place::Said, 0)
+                (Position::Answer, 0)
             }
-            Place::Thought => match rest.find(CLOSING) {
-                Some(at) => (Place::Between, at + CLOSING.len()),
+            Position::Thought => match rest.find(CLOSING) {
+                Some(at) => (Position::Between, at + CLOSING.len()),
                 // The end of it may be the start of the closing tag.
                 None => (
-                    Place::Thought,
+                    Position::Thought,
                     rest.floor_char_boundary(rest.len().saturating_sub(CLOSING.len())),
                 ),
             },
-            Place::Channels => match seek_final(rest) {
-                Ok(at) => (Place::Final, at),
-                Err(looked_at) => (Place::Channels, looked_at),
+            Position::Channels => match seek_final(rest) {
+                Ok(at) => (Position::Final, at),
+                Err(looked_at) => (Position::Channels, looked_at),
             },
-            Place::Between if begun.is_empty() => (Place::Between, blanks),
-            Place::Between => (Place::Said, blanks),
-            Place::Said | Place::Final => (self.place, 0),
+            Position::Between if begun.is_empty() => (Position::Between, blanks),
+            Position::Between => (Position::Answer, blanks),
+            Position::Answer | Position::Final => (self.position, 0),
         };
         self.bytes += skipped;
-        let goes_on = place != self.place;
-        self.place = place;
+        let goes_on = position != self.position;
+        self.position = position;
         goes_on
     }
 }
@@ -133,9 +143,9 @@ mod tests {
             ("  plain ", "", "  plain "),
             ("", "", ""),
         ];
-        for (text, thought, said) in cases {
+        for (text, thought, answer) in cases {
             let split = split_thought(text.into());
-            assert_eq!(split, (thought.into(), said.into()), "{text}");
+            assert_eq!(split, (thought.into(), answer.into()), "{text}");
         }
     }
 

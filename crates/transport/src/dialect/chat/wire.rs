@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::dialect::arguments;
 use crate::dialect::loose::{self, first_count};
 
+/// A piece of a stream has a `delta` in its choices, a whole reply a `message`.
 #[derive(Deserialize)]
 pub(super) struct Chunk {
     #[serde(default, deserialize_with = "loose::text")]
@@ -30,14 +31,15 @@ pub(super) struct Chunk {
     pub(super) error: Option<Value>,
 }
 
+/// Only the one with index 0, or with none, is heard.
 #[derive(Deserialize)]
 pub(super) struct Choice {
     #[serde(default, deserialize_with = "loose::number")]
     pub(super) index: Option<u64>,
     #[serde(default)]
-    pub(super) delta: Option<Said>,
+    pub(super) delta: Option<MessageIn>,
     #[serde(default)]
-    pub(super) message: Option<Said>,
+    pub(super) message: Option<MessageIn>,
     #[serde(default, deserialize_with = "loose::text")]
     pub(super) finish_reason: Option<String>,
     #[serde(default)]
@@ -45,8 +47,10 @@ pub(super) struct Choice {
 }
 
 /// What the model said. Each field is its own, since some servers send two spellings of one at once.
+// Failures in logs hold the name by which a message of another type was refused.
 #[derive(Deserialize)]
-pub(super) struct Said {
+#[serde(expecting = "struct Said")]
+pub(super) struct MessageIn {
     #[serde(default)]
     pub(super) content: Option<Content>,
     #[serde(default)]
@@ -63,18 +67,21 @@ pub(super) struct Said {
     pub(super) function_call: Option<FunctionPart>,
 }
 
+/// The order of the variants is the order in which they are tried. `Other` catches all else, so that a field
+/// that only adorns cannot make a reply unreadable.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum Content {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
     /// Some servers send JSON that was asked for as it is, instead of a text that holds it.
     Json(serde_json::Map<String, Value>),
     Other(IgnoredAny),
 }
 
+/// Parts that are no text, such as images, have none.
 #[derive(Deserialize)]
-pub(super) struct Part {
+pub(super) struct ContentPart {
     #[serde(default)]
     text: Option<String>,
 }
@@ -91,6 +98,7 @@ impl Content {
     }
 }
 
+/// A piece of a call, or a whole one.
 #[derive(Deserialize)]
 pub(super) struct CallPart {
     #[serde(default, deserialize_with = "loose::number")]
@@ -101,6 +109,7 @@ pub(super) struct CallPart {
     pub(super) function: Option<FunctionPart>,
 }
 
+/// Arguments are kept as they stand on the wire, where they are a text or an object.
 #[derive(Deserialize, Default)]
 pub(super) struct FunctionPart {
     #[serde(default)]
@@ -115,6 +124,7 @@ impl FunctionPart {
     }
 }
 
+/// Other formats' words are known too, because gateways let them through.
 pub(super) fn finish_of(reason: &str) -> Finish {
     match reason {
         "stop" | "end" | "eos" | "end_turn" | "stop_sequence" => Finish::Stop,
@@ -126,12 +136,15 @@ pub(super) fn finish_of(reason: &str) -> Finish {
 }
 
 /// `None` where the server did not count: a request of no tokens does not exist.
+///
+/// Thoughts always count as output, wherever the server counts them: they are billed so. Cached and written
+/// tokens are parts of the input and never more than it, whatever the server says.
 pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
     let first = |pointers: &[&str]| first_count(usage, pointers);
     let input = first(&["/prompt_tokens", "/input_tokens"])?;
     let total = first(&["/total_tokens"]).unwrap_or(input);
     let rest = total.saturating_sub(input);
-    let said = first(&["/completion_tokens", "/output_tokens"]).unwrap_or(rest);
+    let completion = first(&["/completion_tokens", "/output_tokens"]).unwrap_or(rest);
     let thought = first(&[
         "/completion_tokens_details/reasoning_tokens",
         "/output_tokens_details/reasoning_tokens",
@@ -151,10 +164,14 @@ pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
     ]);
     // Some servers count thoughts beside what was said, and some count them nowhere but in the total.
     let is_apart = match thought {
-        Some(thought) => said.checked_add(thought) == Some(rest),
+        Some(thought) => completion.checked_add(thought) == Some(rest),
         None => cached.is_none() && written.is_none(),
     };
-    let output = if is_apart { said.max(rest) } else { said };
+    let output = if is_apart {
+        completion.max(rest)
+    } else {
+        completion
+    };
     let cached = cached.unwrap_or(0).min(input);
     (input > 0 || output > 0).then_some(Usage {
         input,

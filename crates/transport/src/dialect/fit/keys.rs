@@ -53,6 +53,7 @@ impl Keys {
         any.then(|| serde_json::to_string(&members).expect("every key is a string"))
     }
 
+    /// In a list of names, such as `required`.
     fn swap_in(&self, names: &mut Value) {
         for name in names.as_array_mut().into_iter().flatten() {
             if let Some(other) = name.as_str().and_then(|name| self.0.get(name)) {
@@ -80,6 +81,7 @@ pub(super) fn rename(schema: &mut Value, conditions: Option<&mut Value>) -> Keys
     keys
 }
 
+/// Made names avoid those of all properties, of everything that is required, and of each other.
 fn made_for(schema: &Value) -> Keys {
     let mut keys = BTreeMap::new();
     let properties = schema.get("properties").and_then(Value::as_object);

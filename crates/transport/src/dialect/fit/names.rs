@@ -1,4 +1,8 @@
 //! Names of tools and keys of arguments, made of the characters that a service takes.
+//!
+//! A name that fits stays as it is. One that does not becomes another by rules alone and never by counting, so
+//! that a tool has the same name in every process, and a tool that is added does not rename the others unless
+//! two come to the same name.
 
 use std::borrow::Cow;
 
@@ -8,6 +12,7 @@ use super::rules::Rules;
 
 /// No service takes longer ones, but for one that takes 128.
 const BYTES_MAX: usize = 64;
+/// So few are enough, because what is taken already is tried again with another salt.
 const HASH_CHARS: usize = 8;
 
 /// The name of a tool as the service takes it. One that had to be changed so that it is another tool's gets a hash.

@@ -35,14 +35,14 @@ const WORDS: [&str; 4] = ["default", "description", "examples", "title"];
 /// An object: its properties, those that must be there, and whether there may be others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shape {
-    pub(super) properties: BTreeMap<String, Choice>,
+    pub(super) properties: BTreeMap<String, PropertyChoice>,
     pub(super) required: BTreeSet<String>,
     pub(super) closed: bool,
 }
 
 /// The schemas that a property has in the alternatives.
 #[derive(Clone, Debug)]
-pub(super) struct Choice {
+pub(super) struct PropertyChoice {
     schemas: Vec<Value>,
     /// Whether no alternative leaves it open.
     everywhere: bool,
@@ -59,6 +59,7 @@ pub(super) fn shape_of(top: &Value, steps: &mut Steps) -> Result<Shape, TooMany>
     Ok(look.shape(top)?.unwrap_or_default())
 }
 
+/// One look through a schema.
 struct Look<'s, 'c> {
     top: &'s Value,
     /// The references that are being followed.
@@ -132,7 +133,7 @@ impl Shape {
         steps.take_all(properties.into_iter().chain(list(keywords, "required")))?;
         let properties = properties.and_then(Value::as_object);
         let properties = properties.into_iter().flatten().map(|(key, schema)| {
-            let choice = Choice {
+            let choice = PropertyChoice {
                 schemas: vec![schema.clone()],
                 everywhere: true,
             };
@@ -166,7 +167,7 @@ impl Shape {
         let count = shapes.len();
         let closed_count = shapes.iter().filter(|shape| shape.closed).count();
         let mut required: Option<BTreeSet<String>> = None;
-        let mut named: BTreeMap<String, Named> = BTreeMap::new();
+        let mut named: BTreeMap<String, NamedProperty> = BTreeMap::new();
         for shape in shapes {
             match &mut required {
                 Some(common) => common.retain(|key| shape.required.contains(key)),
@@ -183,7 +184,7 @@ impl Shape {
         for (key, known) in named {
             // One that does not name it leaves it open, unless it is closed.
             let settled = known.settled + (closed_count - known.closed);
-            let choice = Choice {
+            let choice = PropertyChoice {
                 schemas: distinct(known.schemas, steps)?,
                 everywhere: settled == count,
             };
@@ -199,7 +200,7 @@ impl Shape {
 
 /// What several alternatives say of a property.
 #[derive(Default)]
-struct Named {
+struct NamedProperty {
     schemas: Vec<Value>,
     /// How many say all of it.
     settled: usize,
@@ -217,7 +218,7 @@ fn distinct(mut values: Vec<Value>, steps: &mut Steps) -> Result<Vec<Value>, Too
     Ok(values)
 }
 
-impl Choice {
+impl PropertyChoice {
     fn and(mut self, other: Self, steps: &mut Steps) -> Result<Self, TooMany> {
         let schemas = match (self.everywhere, other.everywhere) {
             (true, false) => return Ok(self),
@@ -256,6 +257,7 @@ fn both(these: Vec<Value>, those: &[Value]) -> Vec<Value> {
     }
 }
 
+/// Two schemas with such keywords could not be put together without changing what they mean.
 fn is_simple(schema: &Value) -> bool {
     let entangled =
         |keywords: &Map<String, Value>| ENTANGLED.iter().any(|it| keywords.contains_key(*it));
@@ -280,6 +282,8 @@ fn merged(one: &Value, other: &Value) -> Vec<Value> {
     vec![merged]
 }
 
+/// Both hold: the one, and any of the alternatives. Where the one has alternatives of its own already, the
+/// others are left out, which says less and refuses nothing that fits.
 fn narrowed(one: &Value, alternatives: &[Value]) -> Vec<Value> {
     let mut narrowed = one.clone();
     match narrowed.as_object_mut() {

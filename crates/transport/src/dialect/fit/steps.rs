@@ -21,6 +21,7 @@ impl From<TooMany> for String {
     }
 }
 
+/// What one tool may still cost. A tool that uses it up is left out, and the others are offered.
 #[derive(Debug)]
 pub(super) struct Steps {
     left: u64,
@@ -52,6 +53,8 @@ impl Steps {
     }
 }
 
+/// One for each value, and more for long texts. It walks the whole value, which costs less than what it is
+/// asked for.
 fn weight(value: &Value) -> u64 {
     let of_text = |text: &str| (text.len() / BYTES_PER_STEP) as u64;
     match value {

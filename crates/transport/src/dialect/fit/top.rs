@@ -1,4 +1,8 @@
 //! The top of a schema, which services want to be one plain object.
+//!
+//! Unions, references and the like at the top are what services refuse most. `shape` says what all alternatives
+//! have in common, which takes their place; what is lost by that, which properties go together, is told in the
+//! description in as few words as possible. The kernel still judges every call by the tool's own schema.
 
 use std::borrow::Cow;
 
@@ -6,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::refs::definition;
 use super::rules::Rules;
-use super::shape::{Choice, Shape, shape_of};
+use super::shape::{PropertyChoice, Shape, shape_of};
 use super::steps::{Steps, TooMany};
 
 /// Longer conditions are cut: a model that needs more of them is told by the kernel.
@@ -37,6 +41,7 @@ pub(super) fn lift(
     Ok(conditions)
 }
 
+/// A schema that is not closed keeps what it said of other properties itself.
 fn put(top: &mut Map<String, Value>, shape: Shape) {
     let Shape {
         properties,
@@ -45,7 +50,7 @@ fn put(top: &mut Map<String, Value>, shape: Shape) {
     } = shape;
     let properties = properties.into_iter();
     let properties: Map<_, _> = properties
-        .map(|(key, choice): (String, Choice)| (key, choice.into_schema()))
+        .map(|(key, choice): (String, PropertyChoice)| (key, choice.into_schema()))
         .collect();
     top.insert("properties".into(), properties.into());
     if required.is_empty() {

@@ -1,4 +1,9 @@
 //! A conversation as contents of two sides.
+//!
+//! Answers to calls stand in a content of their own and name the tool, which the run's message does not, so
+//! that the calls of the conversation are remembered on the way. Signatures belong to single parts and go back
+//! exactly where they came from. A call that another provider made has none; a placeholder that the service
+//! documents stands in for it, on the first call of a reply, for models that demand one.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,6 +22,7 @@ const FOREIGN_SIGNATURE: &str = "\"skip_thought_signature_validator\"";
 /// How an item of older logs begins, which belongs to a call.
 const OLD_MARK_BEGINS: &str = "{\"name\":";
 
+/// The system text has no role, and the field is left out.
 #[derive(Serialize)]
 pub(super) struct ContentOut<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -57,12 +63,13 @@ struct ResponseOut<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a RawValue>,
     name: &'a str,
-    response: Answer<'a>,
+    response: CallAnswer<'a>,
 }
 
+/// A failure is told apart from an answer, so that the model need not read it out of the words.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer<'a> {
+enum CallAnswer<'a> {
     Output(&'a str),
     Error(&'a str),
 }
@@ -71,7 +78,7 @@ enum Answer<'a> {
 pub(super) fn system(text: &str) -> ContentOut<'_> {
     ContentOut {
         role: "",
-        parts: said(text.into()).into_iter().collect(),
+        parts: text_part(text.into()).into_iter().collect(),
     }
 }
 
@@ -112,7 +119,7 @@ pub(super) fn contents<'a>(request: &Request<'a>) -> Vec<ContentOut<'a>> {
     let mut made: BTreeMap<&str, Made<'a>> = BTreeMap::new();
     for message in request.messages {
         match message {
-            Message::User { text } => add(&mut contents, "user", said(text.as_str().into())),
+            Message::User { text } => add(&mut contents, "user", text_part(text.as_str().into())),
             Message::Tool { call_id, text } => {
                 add(
                     &mut contents,
@@ -136,7 +143,7 @@ pub(super) fn contents<'a>(request: &Request<'a>) -> Vec<ContentOut<'a>> {
     add(
         &mut contents,
         "user",
-        said(request.notices.join("\n").into()),
+        text_part(request.notices.join("\n").into()),
     );
     contents
 }
@@ -232,7 +239,7 @@ fn wants_signatures(model: &str) -> bool {
     number.is_some_and(|number| number >= 3)
 }
 
-fn said(text: Cow<'_, str>) -> Option<PartOut<'_>> {
+fn text_part(text: Cow<'_, str>) -> Option<PartOut<'_>> {
     (!text.is_empty()).then_some(PartOut::Text {
         text,
         thought_signature: None,
@@ -250,11 +257,12 @@ fn called<'a>(call: &'a MessageCall, mark: Mark<'a>) -> PartOut<'a> {
     }
 }
 
+/// An answer whose call is nowhere in the conversation is sent under a made-up name and not dropped.
 fn answered<'a>(made: Option<&Made<'a>>, text: &'a str) -> PartOut<'a> {
     let response = if text.starts_with(FAILED) {
-        Answer::Error(text)
+        CallAnswer::Error(text)
     } else {
-        Answer::Output(text)
+        CallAnswer::Output(text)
     };
     PartOut::Response {
         function_response: ResponseOut {

@@ -2,7 +2,7 @@
 
 use bonded_kernel::{Failure, Reply};
 
-use super::stream::Accumulator;
+use super::stream::GeminiAccumulator;
 use super::wire::Chunk;
 use crate::dialect::Accumulate;
 use crate::failure::malformed;
@@ -22,7 +22,7 @@ pub(super) fn decode(body: &[u8]) -> Result<Reply, Failure> {
             body,
         )
     })?;
-    let mut reply = Accumulator::default();
+    let mut reply = GeminiAccumulator::default();
     for chunk in chunks {
         reply.take(chunk, body)?;
     }

@@ -1,4 +1,7 @@
 //! A request as bytes.
+//!
+//! What the format has no field for is left out: a penalty for repetitions, a key for the cache, and whether
+//! calls come one by one.
 
 use bonded_kernel::{Accepts, Effort, Reasoning, Request, ThinkingForm, ToolChoice};
 use serde::Serialize;
@@ -19,7 +22,7 @@ const BUDGET_MIN: u32 = 128;
 pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8> {
     let accepts = accepted_by(request.target);
     let knobs = Knobs::of(request, &accepts);
-    let body = Body {
+    let body = GeminiBody {
         system_instruction: (!request.system.is_empty()).then(|| system(request.system)),
         contents: contents(request),
         tools,
@@ -51,6 +54,7 @@ pub(super) fn render_tools(tools: &[Fitted<'_>], _: bool) -> Box<RawValue> {
     to_raw_value(&tools).expect("every key is a string and writing to memory does not fail")
 }
 
+/// Where a call cannot be demanded, the choice is left to the model.
 fn tool_config(request: &Request<'_>, accepts: &Accepts) -> Option<ToolConfig> {
     let mode = match request.tool_choice()? {
         ToolChoice::Required if accepts.tool_choice_required => "ANY",
@@ -67,7 +71,11 @@ fn thinking_config(request: &Request<'_>, accepts: &Accepts) -> Option<ThinkingC
     let (thinking_level, thinking_budget) = match accepts.thinking {
         ThinkingForm::None => return None,
         ThinkingForm::Level => (level(accepts.effort(reasoning.into())?), None),
-        _ => (None, Some(budget(reasoning, request))),
+        ThinkingForm::Effort
+        | ThinkingForm::Adaptive
+        | ThinkingForm::Budget
+        | ThinkingForm::Routed
+        | ThinkingForm::Switch => (None, Some(budget(reasoning, request))),
     };
     Some(ThinkingConfig {
         thinking_budget,
@@ -86,6 +94,7 @@ fn budget(reasoning: Reasoning, request: &Request<'_>) -> u32 {
     budget_of(reasoning, request.output_tokens_max).max(least)
 }
 
+/// `None` stands for no word at all: the service then thinks as much as it does by itself.
 fn level(effort: Effort) -> Option<&'static str> {
     match effort {
         Effort::None => None,
@@ -98,7 +107,7 @@ fn level(effort: Effort) -> Option<&'static str> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct GeminiBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<ContentOut<'a>>,
     contents: Vec<ContentOut<'a>>,

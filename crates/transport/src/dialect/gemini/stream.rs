@@ -6,7 +6,7 @@ use bonded_kernel::{Failure, Finish, Reply, ReplyCall, Usage};
 
 use super::NAME;
 use super::wire::{
-    Candidate, Chunk, FunctionCall, Mark, Part, Thought, block_reason, finish_of, usage_of,
+    Candidate, Chunk, FunctionCall, Part, PartMark, Thought, block_reason, finish_of, usage_of,
 };
 use crate::dialect::loose::real_error;
 use crate::dialect::{Accumulate, ITEMS_MAX, arguments, events, signed};
@@ -14,7 +14,7 @@ use crate::failure::{ServerError, malformed};
 
 /// A streamed reply as far as it has come.
 #[derive(Debug, Default)]
-pub(super) struct Accumulator {
+pub(super) struct GeminiAccumulator {
     text: String,
     /// How much of the text was heard.
     heard_bytes: usize,
@@ -34,7 +34,7 @@ pub(super) struct Accumulator {
     ended: bool,
 }
 
-impl Accumulate for Accumulator {
+impl Accumulate for GeminiAccumulator {
     fn read_event(&mut self, data: &str) -> Result<(), Failure> {
         let chunk: Chunk = events::parse(data, "generated content")?;
         self.take(chunk, data.as_bytes())
@@ -85,7 +85,7 @@ impl Accumulate for Accumulator {
     }
 }
 
-impl Accumulator {
+impl GeminiAccumulator {
     /// Notes that nothing follows.
     pub(super) fn end(&mut self) {
         self.ended = true;
@@ -124,6 +124,7 @@ impl Accumulator {
         Ok(())
     }
 
+    /// A signature beside a call belongs to the call and not to the words in the same part.
     fn take_part(&mut self, part: Part, source: &[u8]) -> Result<(), Failure> {
         let signature = part.thought_signature.filter(|text| !text.is_empty());
         if let Some(call) = part.function_call {
@@ -152,19 +153,22 @@ impl Accumulator {
             (false, Some(_)) => {
                 self.close_text();
                 let thought_signature = signature;
-                self.kept.text(text.len(), Some(Mark { thought_signature }));
+                self.kept
+                    .text(text.len(), Some(PartMark { thought_signature }));
             }
             (false, None) => self.open_bytes += text.len(),
             (true, None) => {}
         }
-        let said = if is_thought {
+        let written = if is_thought {
             &mut self.reasoning
         } else {
             &mut self.text
         };
-        said.push_str(text);
+        written.push_str(text);
     }
 
+    /// The text up to here becomes one block, so that a signed part that follows stands after it when it goes
+    /// back.
     fn close_text(&mut self) {
         let bytes = std::mem::take(&mut self.open_bytes);
         if bytes > 0 {
@@ -189,7 +193,7 @@ impl Accumulator {
         let id = call.id.unwrap_or_default();
         self.close_text();
         // An id goes back only if it is the provider's own.
-        let mark = (signature.is_some() || !id.is_empty()).then_some(Mark {
+        let mark = (signature.is_some() || !id.is_empty()).then_some(PartMark {
             thought_signature: signature,
         });
         self.kept.call(&id, &call.name, mark);

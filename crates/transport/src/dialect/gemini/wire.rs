@@ -70,7 +70,7 @@ pub(super) struct FunctionCall {
 /// What belongs to a part and must come back with it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Mark<'a> {
+pub(super) struct PartMark<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thought_signature: Option<&'a str>,
 }

@@ -1,11 +1,14 @@
 //! A request as bytes.
+//!
+//! The marks for the cache stand at the end of the tools, of the system text and of the conversation without
+//! its notices: these are the ends of what stays the same from one request to the next.
 
 use bonded_kernel::{Accepts, Request, ToolChoice};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::thinking::{Asked, OutputConfig, Thinking};
+use super::thinking::{OutputConfig, Thinking, ThinkingFields};
 use super::turns::{CacheControl, Turn, turns};
 use crate::dialect::ids::Ids;
 use crate::dialect::sampling::Knobs;
@@ -19,13 +22,13 @@ pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8>
     let target = request.target;
     let accepts = accepted_by(target);
     let ids = Ids::of(request, &accepts);
-    let asked = Asked::of(request, &accepts);
+    let asked = ThinkingFields::of(request, &accepts);
     let knobs = if asked.thinks() {
         Knobs::default()
     } else {
         Knobs::of(request, &accepts)
     };
-    let body = Body {
+    let body = MessagesBody {
         model: &target.model,
         max_tokens: request.output_tokens_max,
         system: system(request),
@@ -43,10 +46,11 @@ pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8>
     serde_json::to_vec(&body).expect("every key is a string and writing to memory does not fail")
 }
 
+/// The mark stands on the last tool and holds for all of them.
 pub(super) fn render_tools(tools: &[Fitted<'_>], caching: bool) -> Box<RawValue> {
-    let mut tools: Vec<ToolOut<'_>> = tools
+    let mut tools: Vec<MessagesToolOut<'_>> = tools
         .iter()
-        .map(|tool| ToolOut {
+        .map(|tool| MessagesToolOut {
             name: &tool.name,
             description: &tool.description,
             input_schema: &tool.schema,
@@ -59,6 +63,7 @@ pub(super) fn render_tools(tools: &[Fitted<'_>], caching: bool) -> Box<RawValue>
     to_raw_value(&tools).expect("every key is a string and writing to memory does not fail")
 }
 
+/// A text of blanks alone is refused by the service and left out.
 fn system<'a>(request: &Request<'a>) -> Option<[SystemBlock<'a>; 1]> {
     (!request.system.trim().is_empty()).then(|| {
         [SystemBlock {
@@ -71,23 +76,23 @@ fn system<'a>(request: &Request<'a>) -> Option<[SystemBlock<'a>; 1]> {
 
 /// That calls come one by one stands beside the choice, so that who asks for it chooses what is chosen anyway. Several at
 /// a time is how the provider has it.
-fn tool_choice(request: &Request<'_>, accepts: &Accepts, thinks: bool) -> Option<Choice> {
+fn tool_choice(request: &Request<'_>, accepts: &Accepts, thinks: bool) -> Option<ToolChoiceOut> {
     let asked = request.target.sampling.parallel_tool_calls;
     let one_by_one = accepts.parallel_tool_calls && asked == Some(false);
-    let usual = one_by_one.then_some(ToolChoice::Auto);
+    let default = one_by_one.then_some(ToolChoice::Auto);
     let may_demand = !thinks && accepts.tool_choice_required;
-    let kind = match request.tool_choice().or(usual)? {
+    let kind = match request.tool_choice().or(default)? {
         ToolChoice::Required if may_demand => "any",
         ToolChoice::Required | ToolChoice::Auto => "auto",
     };
-    Some(Choice {
+    Some(ToolChoiceOut {
         kind,
         disable_parallel_tool_use: one_by_one,
     })
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct MessagesBody<'a> {
     model: &'a str,
     max_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +101,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Choice>,
+    tool_choice: Option<ToolChoiceOut>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,7 +128,7 @@ struct SystemBlock<'a> {
 }
 
 #[derive(Serialize)]
-struct Choice {
+struct ToolChoiceOut {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -131,7 +136,7 @@ struct Choice {
 }
 
 #[derive(Serialize)]
-struct ToolOut<'a> {
+struct MessagesToolOut<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a Value,

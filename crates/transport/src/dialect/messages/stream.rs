@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use bonded_kernel::{Failure, Reply};
 
 use super::decode::assemble;
-use super::wire::{Block, Counts, Delta, Event, Message};
+use super::wire::{Block, Counts, Delta, Message, StreamedMessage};
 use crate::dialect::{Accumulate, ITEMS_MAX, events};
 use crate::failure::{ServerError, malformed};
 
 /// A streamed reply as far as it has come.
 #[derive(Debug, Default)]
-pub(super) struct Accumulator {
+pub(super) struct MessagesAccumulator {
     message: Message,
-    blocks: Vec<Open>,
+    blocks: Vec<OpenBlock>,
     counts: Counts,
     /// Which block's text the last event has added to, and where.
     added: Option<(usize, usize)>,
@@ -23,15 +23,16 @@ pub(super) struct Accumulator {
     ended: bool,
 }
 
+/// Blocks may grow in turns, so that each is known by its index.
 #[derive(Debug)]
-struct Open {
+struct OpenBlock {
     index: Option<u64>,
     block: Block,
 }
 
-impl Accumulate for Accumulator {
+impl Accumulate for MessagesAccumulator {
     fn read_event(&mut self, data: &str) -> Result<(), Failure> {
-        let event: Event = events::parse(data, "one of a message")?;
+        let event: StreamedMessage = events::parse(data, "one of a message")?;
         self.take(event, data.as_bytes())
     }
 
@@ -66,8 +67,8 @@ impl Accumulate for Accumulator {
     }
 }
 
-impl Accumulator {
-    fn take(&mut self, event: Event, source: &[u8]) -> Result<(), Failure> {
+impl MessagesAccumulator {
+    fn take(&mut self, event: StreamedMessage, source: &[u8]) -> Result<(), Failure> {
         match event.kind.as_deref() {
             Some("error") => {
                 let error = event.error.as_ref().map(ServerError::from_value);
@@ -108,10 +109,12 @@ impl Accumulator {
             return Err(malformed(&why, source));
         }
         self.added = block.is_text().then_some((self.blocks.len(), 0));
-        self.blocks.push(Open { index, block });
+        self.blocks.push(OpenBlock { index, block });
         Ok(())
     }
 
+    /// An event for a block that never began is malformed: nobody knows what kind of block its words would
+    /// belong to.
     fn grow(
         &mut self,
         index: Option<u64>,

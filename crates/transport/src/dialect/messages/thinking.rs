@@ -1,4 +1,8 @@
 //! Whether a request lets the model think, and how much.
+//!
+//! The service is strict here, and refuses a whole request for a budget that is too small, for thoughts that it
+//! has not signed, or for words on thinking that a model does not know. Where a request would be refused,
+//! thinking is switched off for it instead.
 
 use bonded_kernel::{Accepts, Effort, Message, Reasoning, Request, SignedThoughts, ThinkingForm};
 use serde::{Serialize, Serializer};
@@ -46,7 +50,7 @@ const PASSED_OVER: Binding = Binding {
 
 /// What a request says of thoughts: nothing where nobody has said anything, so that the model does as it does.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct ThinkingFields {
     pub(super) thinking: Option<Thinking>,
     pub(super) output: Option<OutputConfig>,
     leaves_thoughts_out: bool,
@@ -62,7 +66,7 @@ fn word<S: Serializer>(effort: &Effort, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(effort.as_str())
 }
 
-impl Asked {
+impl ThinkingFields {
     pub(super) fn of(request: &Request<'_>, accepts: &Accepts) -> Self {
         let asked = match (request.target.sampling.reasoning, accepts.thinking) {
             (None, _) | (_, ThinkingForm::None) => Self::default(),
@@ -97,10 +101,14 @@ impl Asked {
     fn adaptive(reasoning: Reasoning, accepts: &Accepts) -> Self {
         let wanted = Effort::from(reasoning);
         let effort = accepts.effort(wanted);
-        let thinking = match (wanted, effort) {
-            (Effort::None, Some(Effort::None)) => Some(Thinking::Disabled),
-            (Effort::None, _) => None,
-            _ => Some(Thinking::Adaptive {
+        let thinking = match wanted {
+            Effort::None => (effort == Some(Effort::None)).then_some(Thinking::Disabled),
+            Effort::Minimal
+            | Effort::Low
+            | Effort::Medium
+            | Effort::High
+            | Effort::XHigh
+            | Effort::Max => Some(Thinking::Adaptive {
                 display: Some(Display::Summarized),
                 block_binding: None,
             }),
@@ -171,7 +179,7 @@ fn calls_follow_signed_thoughts(request: &Request<'_>) -> bool {
                 let items = signed::items(NAME, request.target, signed.as_ref());
                 Some((signed::begin_raw(&items), reasoning.is_empty()))
             }
-            _ => None,
+            Message::Assistant { .. } | Message::User { .. } | Message::Tool { .. } => None,
         });
     let mut first_is_signed = true;
     for (is_signed, silent) in calling {

@@ -17,17 +17,17 @@ const GO_ON: &str = "Continue.";
 #[derive(Serialize)]
 pub(super) struct Turn<'a> {
     role: &'static str,
-    content: Vec<Block<'a>>,
+    content: Vec<TurnBlock<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Block<'a> {
+enum TurnBlock<'a> {
     /// A signed thought, as the provider wrote it.
     Kept(&'a RawValue),
     Own {
         #[serde(flatten)]
-        content: Content<'a>,
+        content: BlockContent<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
@@ -35,7 +35,7 @@ enum Block<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Content<'a> {
+enum BlockContent<'a> {
     Text {
         text: Cow<'a, str>,
     },
@@ -71,7 +71,7 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool, ids: &'a Ids
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in request.messages {
         match message {
-            Message::User { text } => add(&mut turns, "user", said(text.as_str().into())),
+            Message::User { text } => add(&mut turns, "user", text_block(text.as_str().into())),
             Message::Tool { call_id, text } => {
                 let answer = result(ids.sent(call_id), text);
                 add(&mut turns, "user", Some(answer));
@@ -95,9 +95,9 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool, ids: &'a Ids
         mark_last(&mut turns);
     }
     let notices = request.notices.join("\n");
-    add(&mut turns, "user", said(notices.into()));
+    add(&mut turns, "user", text_block(notices.into()));
     if turns.last().is_none_or(|turn| turn.role != "user") {
-        add(&mut turns, "user", said(GO_ON.into()));
+        add(&mut turns, "user", text_block(GO_ON.into()));
     }
     turns
 }
@@ -106,15 +106,19 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool, ids: &'a Ids
 const THOUGHT_ONLY: &str = "(reasoning only)";
 
 /// The blocks of a reply. A thought that nothing follows is refused, so that something does.
-fn reply<'a>(blocks: Vec<signed::Block<'a>>, with_thoughts: bool, ids: &'a Ids) -> Vec<Block<'a>> {
+fn reply<'a>(
+    blocks: Vec<signed::Block<'a>>,
+    with_thoughts: bool,
+    ids: &'a Ids,
+) -> Vec<TurnBlock<'a>> {
     let blocks = blocks.into_iter().filter_map(|block| match block {
-        signed::Block::Raw(item) => with_thoughts.then_some(Block::Kept(item)),
-        signed::Block::Text { text, .. } => said(text.into()),
+        signed::Block::Raw(item) => with_thoughts.then_some(TurnBlock::Kept(item)),
+        signed::Block::Text { text, .. } => text_block(text.into()),
         signed::Block::Call { call, .. } => Some(call_block(call, ids)),
     });
-    let mut blocks: Vec<Block<'a>> = blocks.collect();
-    if let Some(Block::Kept(_)) = blocks.last() {
-        blocks.extend(said(THOUGHT_ONLY.into()));
+    let mut blocks: Vec<TurnBlock<'a>> = blocks.collect();
+    if let Some(TurnBlock::Kept(_)) = blocks.last() {
+        blocks.extend(text_block(THOUGHT_ONLY.into()));
     }
     blocks
 }
@@ -123,9 +127,9 @@ fn reply<'a>(blocks: Vec<signed::Block<'a>>, with_thoughts: bool, ids: &'a Ids) 
 fn add<'a>(
     turns: &mut Vec<Turn<'a>>,
     role: &'static str,
-    blocks: impl IntoIterator<Item = Block<'a>>,
+    blocks: impl IntoIterator<Item = TurnBlock<'a>>,
 ) {
-    let blocks: Vec<Block<'a>> = blocks.into_iter().collect();
+    let blocks: Vec<TurnBlock<'a>> = blocks.into_iter().collect();
     match turns.last_mut() {
         Some(turn) if turn.role == role => turn.content.extend(blocks),
         _ if blocks.is_empty() => {}
@@ -142,8 +146,8 @@ impl Turn<'_> {
         self.content.sort_by_key(|block| {
             let is_result = matches!(
                 block,
-                Block::Own {
-                    content: Content::ToolResult { .. },
+                TurnBlock::Own {
+                    content: BlockContent::ToolResult { .. },
                     ..
                 }
             );
@@ -152,35 +156,36 @@ impl Turn<'_> {
     }
 }
 
+/// A thought as the provider wrote it cannot be marked; then the conversation has no mark of its own.
 fn mark_last(turns: &mut [Turn<'_>]) {
     let last = turns.last_mut().and_then(|turn| turn.content.last_mut());
-    if let Some(Block::Own { cache_control, .. }) = last {
+    if let Some(TurnBlock::Own { cache_control, .. }) = last {
         *cache_control = CacheControl::when(true);
     }
 }
 
-fn own(content: Content<'_>) -> Block<'_> {
-    Block::Own {
+fn own(content: BlockContent<'_>) -> TurnBlock<'_> {
+    TurnBlock::Own {
         content,
         cache_control: None,
     }
 }
 
 /// A text that says nothing is refused.
-fn said(text: Cow<'_, str>) -> Option<Block<'_>> {
-    (!text.trim().is_empty()).then(|| own(Content::Text { text }))
+fn text_block(text: Cow<'_, str>) -> Option<TurnBlock<'_>> {
+    (!text.trim().is_empty()).then(|| own(BlockContent::Text { text }))
 }
 
-fn result<'a>(call_id: &'a str, text: &'a str) -> Block<'a> {
-    own(Content::ToolResult {
+fn result<'a>(call_id: &'a str, text: &'a str) -> TurnBlock<'a> {
+    own(BlockContent::ToolResult {
         tool_use_id: call_id,
         content: text,
         is_error: text.starts_with(FAILED),
     })
 }
 
-fn call_block<'a>(call: &'a MessageCall, ids: &'a Ids) -> Block<'a> {
-    own(Content::ToolUse {
+fn call_block<'a>(call: &'a MessageCall, ids: &'a Ids) -> TurnBlock<'a> {
+    own(BlockContent::ToolUse {
         id: ids.sent(&call.id),
         name: &call.tool,
         input: as_object(&call.arguments),

@@ -58,7 +58,8 @@ impl Block {
 
 /// An event of any kind; each kind uses its own fields.
 #[derive(Deserialize)]
-pub(super) struct Event {
+#[serde(expecting = "struct Event")]
+pub(super) struct StreamedMessage {
     #[serde(default, rename = "type", deserialize_with = "loose::text")]
     pub(super) kind: Option<String>,
     #[serde(default, deserialize_with = "loose::number")]

@@ -1,4 +1,6 @@
 //! A whole reply.
+//!
+//! A streamed reply ends here as well, since its last event carries a whole response.
 
 use bonded_kernel::{Failure, FailureClass, Finish, Reply, ReplyCall};
 use serde::Serialize;
@@ -37,22 +39,22 @@ pub(super) fn assemble(
         let why = format!("the reply holds more than {ITEMS_MAX} items");
         return Err(malformed(&why, source));
     }
-    let mut said = Said::default();
+    let mut output = Output::default();
     for item in items {
-        said.take(item, source)?;
+        output.take(item, source)?;
     }
-    let has_calls = !said.calls.is_empty();
+    let has_calls = !output.calls.is_empty();
     // A model that only says why it will not has not answered.
-    let refused = said.text.is_empty() && !has_calls && !said.refusal.is_empty();
+    let refused = output.text.is_empty() && !has_calls && !output.refusal.is_empty();
     let finish = stop_reason.as_deref().map(|reason| match refused {
         true => Finish::ContentFilter,
         false => finish_of(reason, has_calls),
     });
     Ok(Reply {
-        text: if refused { said.refusal } else { said.text },
-        reasoning: said.reasoning,
-        signed: said.kept.finish(NAME),
-        calls: said.calls,
+        text: if refused { output.refusal } else { output.text },
+        reasoning: output.reasoning,
+        signed: output.kept.finish(NAME),
+        calls: output.calls,
         usage: response.usage.as_ref().and_then(usage_of),
         cost: response.usage.as_ref().and_then(cost_of),
         finish: finish.unwrap_or_default(),
@@ -74,6 +76,7 @@ struct Encrypted<'a> {
     encrypted_content: &'a str,
 }
 
+/// The service wants the summary back with the encrypted content, in the shape in which it sent it.
 #[derive(Serialize)]
 struct Summary<'a> {
     #[serde(rename = "type")]
@@ -104,7 +107,7 @@ impl<'a> Encrypted<'a> {
 
 /// What the items of a reply say.
 #[derive(Default)]
-struct Said {
+struct Output {
     text: String,
     reasoning: String,
     refusal: String,
@@ -114,11 +117,11 @@ struct Said {
 
 /// Which part of a reply a message is, in the provider's word. It wants it back.
 #[derive(Serialize)]
-struct Phase {
+struct PhaseMark {
     phase: String,
 }
 
-impl Said {
+impl Output {
     /// Items of other kinds belong to the provider's own tools, which nobody here asked for.
     fn take(&mut self, item: Item, source: &[u8]) -> Result<(), Failure> {
         match item.kind.as_deref() {
@@ -128,7 +131,7 @@ impl Said {
                     self.text.push_str(&part.text.unwrap_or_default());
                     self.refusal.push_str(&part.refusal.unwrap_or_default());
                 }
-                let phase = item.phase.map(|phase| Phase { phase });
+                let phase = item.phase.map(|phase| PhaseMark { phase });
                 self.kept.text(self.text.len() - begun, phase);
             }
             Some("reasoning") => {
@@ -147,7 +150,7 @@ impl Said {
                 let arguments = arguments::from_wire(item.arguments.as_deref());
                 let id = item.call_id.or(item.id).unwrap_or_default();
                 let tool = item.name.unwrap_or_default();
-                self.kept.call(&id, &tool, None::<Phase>);
+                self.kept.call(&id, &tool, None::<PhaseMark>);
                 self.calls.push(ReplyCall {
                     id,
                     tool,

@@ -1,4 +1,7 @@
 //! A request as bytes.
+//!
+//! Nothing is to be stored at the provider, in every request: the conversation is the run's own, and what is
+//! stored elsewhere could neither be checked nor deleted from here.
 
 use bonded_kernel::{Effort, Request, ThinkingForm};
 use serde::Serialize;
@@ -24,7 +27,7 @@ pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8>
         .effort
         .filter(|_| accepts.thinking != ThinkingForm::None);
     let thinks = effort.map_or(accepts.thinks_unasked, |effort| effort > Effort::None);
-    let body = Body {
+    let body = ResponsesBody {
         model: &target.model,
         instructions: Some(request.system).filter(|system| !system.is_empty()),
         input: items(request, &ids),
@@ -46,9 +49,9 @@ pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8>
 }
 
 pub(super) fn render_tools(tools: &[Fitted<'_>], _: bool) -> Box<RawValue> {
-    let tools: Vec<ToolOut<'_>> = tools
+    let tools: Vec<ResponsesToolOut<'_>> = tools
         .iter()
-        .map(|tool| ToolOut {
+        .map(|tool| ResponsesToolOut {
             kind: "function",
             name: &tool.name,
             description: &tool.description,
@@ -60,7 +63,7 @@ pub(super) fn render_tools(tools: &[Fitted<'_>], _: bool) -> Box<RawValue> {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ResponsesBody<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<&'a str>,
@@ -106,7 +109,7 @@ impl ReasoningOut {
 }
 
 #[derive(Serialize)]
-struct ToolOut<'a> {
+struct ResponsesToolOut<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: &'a str,

@@ -13,7 +13,7 @@ use crate::dialect::signed::{self, Block};
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum ItemOut<'a> {
-    Said {
+    Message {
         role: &'static str,
         content: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub(super) fn items<'a>(request: &Request<'a>, ids: &'a Ids) -> Vec<ItemOut<'a>>
     let mut items = Vec::with_capacity(request.messages.len() + 1);
     for message in request.messages {
         match message {
-            Message::User { text } => items.push(said("user", text.as_str().into())),
+            Message::User { text } => items.push(message_item("user", text.as_str().into())),
             Message::Tool { call_id, text } => items.push(ItemOut::Output {
                 kind: "function_call_output",
                 call_id: ids.sent(call_id),
@@ -59,7 +59,7 @@ pub(super) fn items<'a>(request: &Request<'a>, ids: &'a Ids) -> Vec<ItemOut<'a>>
         }
     }
     if !request.notices.is_empty() {
-        items.push(said("user", request.notices.join("\n").into()));
+        items.push(message_item("user", request.notices.join("\n").into()));
     }
     items
 }
@@ -80,7 +80,7 @@ fn reply<'a>(
     blocks.into_iter().filter_map(move |block| match block {
         Block::Raw(item) => Some(ItemOut::Kept(item)),
         Block::Text { text: "", .. } => None,
-        Block::Text { text, mark } => Some(ItemOut::Said {
+        Block::Text { text, mark } => Some(ItemOut::Message {
             role: "assistant",
             content: text.into(),
             phase: mark.and_then(phase_of),
@@ -105,8 +105,8 @@ fn phase_of(mark: &RawValue) -> Option<Cow<'_, str>> {
     read.map(|read| read.phase)
 }
 
-fn said<'a>(role: &'static str, content: Cow<'a, str>) -> ItemOut<'a> {
-    ItemOut::Said {
+fn message_item<'a>(role: &'static str, content: Cow<'a, str>) -> ItemOut<'a> {
+    ItemOut::Message {
         role,
         content,
         phase: None,

@@ -14,7 +14,7 @@ use crate::failure::{ServerError, malformed};
 
 /// A streamed reply as far as it has come.
 #[derive(Debug, Default)]
-pub(super) struct Accumulator {
+pub(super) struct ResponsesAccumulator {
     /// Items that are complete, for servers whose last event leaves them out.
     items: Vec<Item>,
     response: Option<Response>,
@@ -24,7 +24,7 @@ pub(super) struct Accumulator {
     ended: bool,
 }
 
-impl Accumulate for Accumulator {
+impl Accumulate for ResponsesAccumulator {
     fn read_event(&mut self, data: &str) -> Result<(), Failure> {
         let event: Event<'_> = events::parse(data, "one of a response")?;
         self.take(&event, data.as_bytes())
@@ -37,7 +37,7 @@ impl Accumulate for Accumulator {
     fn new_text<'a>(&'a mut self, data: &'a str) -> Cow<'a, str> {
         // Every other event has no such delta, or none that is a text.
         let delta = serde_json::from_str(data).ok();
-        let text = delta.filter(TextDelta::is_said).map(|it| it.delta);
+        let text = delta.filter(TextDelta::is_output).map(|it| it.delta);
         text.unwrap_or_default().into()
     }
 
@@ -69,7 +69,7 @@ impl Accumulate for Accumulator {
     }
 }
 
-impl Accumulator {
+impl ResponsesAccumulator {
     fn take(&mut self, event: &Event<'_>, source: &[u8]) -> Result<(), Failure> {
         match event.kind.as_deref().unwrap_or_default() {
             "error" => {

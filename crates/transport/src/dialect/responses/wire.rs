@@ -93,7 +93,7 @@ pub(super) struct TextDelta {
 }
 
 impl TextDelta {
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_output(&self) -> bool {
         self.kind == "response.output_text.delta"
     }
 }

@@ -1,4 +1,7 @@
 //! Which call of a message each placeholder stands for.
+//!
+//! A run may have dropped calls, and has given ids to those that came without. So calls are found by the
+//! provider's id first, then by their place where as many are left as placeholders, and else by their tool.
 
 use std::borrow::Cow;
 
@@ -27,13 +30,13 @@ impl<'a> CallHolder<'a> {
 }
 
 /// The calls of a message: those that placeholders stand for, in the order of these, and the others.
-pub(super) struct Found<'a> {
+pub(super) struct PlacedCalls<'a> {
     calls: &'a [MessageCall],
     by_holder: std::vec::IntoIter<Option<usize>>,
     is_taken: Vec<bool>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> PlacedCalls<'a> {
     /// The call of the next placeholder; `Some(None)` where the run has dropped it.
     pub(super) fn next(&mut self) -> Option<Option<&'a MessageCall>> {
         let at = self.by_holder.next()?;
@@ -59,10 +62,10 @@ impl<'a> Found<'a> {
 pub(super) fn found_calls<'a, 'i>(
     items: impl Iterator<Item = &'i &'i RawValue>,
     calls: &'a [MessageCall],
-) -> Found<'a> {
+) -> PlacedCalls<'a> {
     let read = |item: &&'i RawValue| serde_json::from_str::<CallHolder<'i>>(item.get());
     let holders: Vec<Option<CallHolder<'i>>> = items.map(|item| read(item).ok()).collect();
-    let mut found = Found {
+    let mut found = PlacedCalls {
         calls,
         by_holder: vec![].into_iter(),
         is_taken: vec![false; calls.len()],

@@ -28,7 +28,7 @@ fn dollars(input: f64, output: f64, cached: f64) -> Price {
 fn every_line_of_the_table_is_read_and_no_name_stands_there_twice() {
     let text = include_str!("../listed.tsv");
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
-    let names: Vec<(&str, &str)> = Listed::rows().map(|it| (it.service, it.model)).collect();
+    let names: Vec<(&str, &str)> = ModelRow::rows().map(|it| (it.service, it.model)).collect();
     assert_eq!(names.len(), lines.len());
     assert!(names.len() > 100, "{}", names.len());
     assert!(names.is_sorted_by(|a, b| a < b), "sorted, without doubles");
@@ -60,7 +60,7 @@ fn the_head_says_since_when_and_by_whom() {
 
 #[test]
 fn windows_and_prices_are_such_as_models_have() {
-    for row in Listed::rows() {
+    for row in ModelRow::rows() {
         let window = row.window.unwrap_or(512);
         assert!((512..=10_000_000).contains(&window), "{row:?}");
         let Some(price) = row.price else { continue };
@@ -194,7 +194,7 @@ fn a_window_is_that_of_the_name_or_one_that_the_whole_family_has() {
 
 #[test]
 fn no_family_takes_in_more_than_the_smallest_of_its_listed_models() {
-    let wrong: Vec<String> = Listed::rows()
+    let wrong: Vec<String> = ModelRow::rows()
         .filter_map(|row| {
             let (family, listed) = (family(row.model)?, row.window?);
             let most = family.window.filter(|most| *most > listed)?;

@@ -18,6 +18,7 @@ const PREFIX: &str = "base-";
 const TREE: &str = "tree";
 const GIT: &str = "git";
 
+/// Its name follows from the state and from the start of the machine.
 #[derive(Clone, Debug)]
 pub(super) struct Base {
     dir: PathBuf,
@@ -25,6 +26,9 @@ pub(super) struct Base {
 
 impl Base {
     /// The one in a directory, made where it is missing. Those of other states go.
+    ///
+    /// It is made under another name and renamed, so that one that was interrupted is never taken for a whole
+    /// one.
     pub(super) fn of(
         all: &Path,
         checkpoints: &Checkpoints,
@@ -75,6 +79,7 @@ fn make_git(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// One state at a time is needed: levels follow one another.
 fn remove_others(all: &Path) -> io::Result<()> {
     for entry in fs::read_dir(all)? {
         let entry = entry?;

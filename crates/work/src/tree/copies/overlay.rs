@@ -17,7 +17,9 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use crate::tree::namespace::failed;
 use crate::tree::removal::remove_tree;
 
+/// What differs from what lies below; a removed file stands there as a device with the numbers 0 and 0.
 pub(super) const UPPER: &str = "upper";
+/// Demanded by the system, which keeps there what it has not finished.
 pub(super) const WORK: &str = "work";
 
 /// Mounts an overlay of directories, the upper one first, at `merged`; what is written goes into `dir`. What an earlier
@@ -54,12 +56,14 @@ pub(super) fn mount_over(below: &[PathBuf], dir: &Path, merged: &Path) -> Result
     mounted.map_err(failed("mount an overlay"))
 }
 
+/// No program in a copy gets rights from its file, and no device in it can be opened.
 fn try_mount(merged: &Path, options: &str) -> rustix::io::Result<()> {
     let options = CString::new(options).expect("words and numbers have no zero byte");
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("bonded", merged, "overlay", flags, &*options)
 }
 
+/// Only as a place: nothing of it is read.
 fn opened(path: &Path) -> Result<OwnedFd, String> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     open(path, flags, Mode::empty()).map_err(failed(&format!("open {}", path.display())))

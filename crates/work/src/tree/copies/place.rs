@@ -1,4 +1,8 @@
 //! Where copies lie, and whose they are.
+//!
+//! A directory belongs to the process that holds the lock on it, and the system takes the lock back however the
+//! process ends. So a leftover is told from a directory in use without a process number that could have been
+//! given to another.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,10 +12,13 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::Hash;
 use rustix::fs::{FlockOperation, flock};
 
-use super::{MERGED, overlay};
+use super::overlay;
 use crate::files::make_private_directory;
 use crate::tree::error::TreeError;
 use crate::tree::removal::remove_tree;
+
+/// Where a copy itself lies, in its directory.
+pub(super) const MERGED: &str = "merged";
 
 /// A directory that is this process's while it lives. It is removed with this, unless it is to stay.
 #[derive(Debug)]
@@ -23,6 +30,7 @@ pub(in crate::tree) struct OwnPlace {
 }
 
 impl OwnPlace {
+    /// The directory may be removed as a leftover between making and locking it, and is made again then.
     pub(in crate::tree) fn make(all: &Path, name: &str) -> Result<Self, TreeError> {
         let path = all.join(name);
         loop {
@@ -84,6 +92,8 @@ pub(super) fn plain(name: &str) -> String {
 }
 
 /// The lock on a directory, unless another holds it or has removed the directory.
+///
+/// A directory that has no links left was removed by another before the lock was had.
 fn locked(dir: &Path) -> io::Result<Option<File>> {
     let file = match File::open(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -96,6 +106,7 @@ fn locked(dir: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// The lock is held while it is removed, so that nobody takes it up meanwhile.
 pub(super) fn remove_leftovers(all: &Path, needed: &dyn Fn(&str) -> bool) -> io::Result<()> {
     for entry in fs::read_dir(all)? {
         let entry = entry?;
@@ -110,6 +121,7 @@ pub(super) fn remove_leftovers(all: &Path, needed: &dyn Fn(&str) -> bool) -> io:
     Ok(())
 }
 
+/// Mounts go first: a directory on which something is mounted cannot be removed.
 fn remove_copies(dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         overlay::unmount_from(&entry?.path().join(MERGED));

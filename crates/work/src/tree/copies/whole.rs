@@ -1,4 +1,8 @@
 //! A copy of every file, cloned where the file system can do that.
+//!
+//! It is for machines that allow no overlay. The contents come from what is kept and not from the tree, since
+//! somebody may have changed that by now; a clone is taken from the tree only while the file there is the one
+//! that was frozen.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -118,6 +122,7 @@ fn copy_all(from: &Path, to: &Path) -> Result<(), TreeError> {
     Ok(())
 }
 
+/// What git keeps is copied as it is found: it has no frozen state.
 fn copy_one(from: &Path, to: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     let kind = metadata.file_type();
     if kind.is_symlink() {
@@ -130,6 +135,7 @@ fn copy_one(from: &Path, to: &Path, metadata: &fs::Metadata) -> io::Result<()> {
     fs::copy(from, to).map(drop)
 }
 
+/// Each with its place in the copy.
 fn entries(from: &Path, to: &Path) -> io::Result<Vec<(PathBuf, PathBuf)>> {
     let entries = fs::read_dir(from)?;
     entries

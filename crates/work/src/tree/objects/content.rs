@@ -1,4 +1,6 @@
 //! A content on its way out of a pack, and pieces of contents on their way in.
+//!
+//! A content is checked where it is read and not by a pass of its own, which would read everything twice.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +9,7 @@ use std::sync::Arc;
 
 use bonded_kernel::Hash;
 
-use super::Place;
+use super::location::Location;
 
 /// Pieces are long enough for the hash to use all that the processor has.
 pub(in crate::tree) const PIECE_BYTES: usize = 256 * 1024;
@@ -28,7 +30,7 @@ pub(in crate::tree) fn read_piece(content: &mut dyn Read, buffer: &mut [u8]) -> 
 
 /// A content that is read from its pack. Its last bytes are given out only if the whole has the right hash.
 #[derive(Debug)]
-pub struct Content {
+pub struct ContentReader {
     pack: Arc<File>,
     at: u64,
     left: u64,
@@ -36,8 +38,8 @@ pub struct Content {
     hash: Hash,
 }
 
-impl Content {
-    pub(super) fn new(pack: Arc<File>, place: Place, hash: Hash) -> Self {
+impl ContentReader {
+    pub(super) fn new(pack: Arc<File>, place: Location, hash: Hash) -> Self {
         Self {
             pack,
             at: place.offset,
@@ -47,12 +49,15 @@ impl Content {
         }
     }
 
+    /// How much is still to be read.
     pub fn bytes_left(&self) -> u64 {
         self.left
     }
 }
 
-impl Read for Content {
+/// An empty buffer reads nothing and checks nothing while something is left. An empty content is checked by its
+/// first read.
+impl Read for ContentReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX);
         let most = most.min(buffer.len());

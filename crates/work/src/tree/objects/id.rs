@@ -1,4 +1,7 @@
 //! Which objects these are.
+//!
+//! A cache of stamps says that contents are kept. If somebody removes the objects and new ones are made, the
+//! old cache would say so of contents that are gone; this number tells them apart.
 
 use std::fs;
 use std::io;

@@ -6,12 +6,13 @@ use bonded_kernel::Hash;
 
 /// One content of a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct IndexRecord {
     pub(super) hash: Hash,
     pub(super) offset: u64,
     pub(super) bytes: u64,
 }
 
+/// Hash, place and length, the numbers with their lowest byte first.
 const BODY_BYTES: usize = 32 + 8 + 8;
 const CHECK_BYTES: usize = 8;
 const RECORD_BYTES: usize = BODY_BYTES + CHECK_BYTES;
@@ -20,7 +21,8 @@ pub(super) fn path_of(dir: &Path, number: u32) -> PathBuf {
     dir.join(format!("{number}.idx"))
 }
 
-pub(super) fn encode(listed: &[Listed]) -> Vec<u8> {
+/// Records are appended, so that what was written before is never touched.
+pub(super) fn encode(listed: &[IndexRecord]) -> Vec<u8> {
     let mut text = Vec::with_capacity(listed.len() * RECORD_BYTES);
     for one in listed {
         let begun = text.len();
@@ -34,19 +36,20 @@ pub(super) fn encode(listed: &[Listed]) -> Vec<u8> {
 }
 
 /// What is listed, up to the first record that was not written whole.
-pub(super) fn decode(text: &[u8]) -> impl Iterator<Item = Listed> {
+pub(super) fn decode(text: &[u8]) -> impl Iterator<Item = IndexRecord> {
     text.chunks_exact(RECORD_BYTES).map_while(record)
 }
 
-fn record(text: &[u8]) -> Option<Listed> {
-    let (body, told) = text.split_last_chunk::<CHECK_BYTES>()?;
-    if check(body) != *told {
+/// Nothing where the check fails, which ends the list: behind a torn record nothing can be relied on.
+fn record(text: &[u8]) -> Option<IndexRecord> {
+    let (body, written) = text.split_last_chunk::<CHECK_BYTES>()?;
+    if check(body) != *written {
         return None;
     }
     let (hash, rest) = body.split_first_chunk()?;
     let (offset, rest) = rest.split_first_chunk()?;
     let (bytes, _) = rest.split_first_chunk()?;
-    Some(Listed {
+    Some(IndexRecord {
         hash: Hash::from_bytes(*hash),
         offset: u64::from_le_bytes(*offset),
         bytes: u64::from_le_bytes(*bytes),
@@ -69,8 +72,8 @@ fn check(body: &[u8]) -> [u8; CHECK_BYTES] {
 mod tests {
     use super::*;
 
-    fn example(number: u64) -> Listed {
-        Listed {
+    fn example(number: u64) -> IndexRecord {
+        IndexRecord {
             hash: Hash::of(&number.to_le_bytes()),
             offset: number * 100,
             bytes: number,
@@ -82,13 +85,13 @@ mod tests {
         let listed = [example(0), example(1), example(2)];
         let text = encode(&listed);
         for cut in 0..=text.len() {
-            let read: Vec<Listed> = decode(&text[..cut]).collect();
+            let read: Vec<IndexRecord> = decode(&text[..cut]).collect();
             assert_eq!(read, listed[..cut / RECORD_BYTES], "cut at {cut}");
         }
         for at in 0..text.len() {
             let mut text = text.clone();
             text[at] ^= 4;
-            let read: Vec<Listed> = decode(&text).collect();
+            let read: Vec<IndexRecord> = decode(&text).collect();
             assert_eq!(read, listed[..at / RECORD_BYTES], "changed at {at}");
         }
         assert_eq!(decode(&[0; 3 * RECORD_BYTES]).count(), 0, "zeros");

@@ -4,9 +4,9 @@ use std::hash::Hasher;
 
 /// A hash needs no hashing: any part of it is as good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key(pub(super) [u8; 32]);
+pub(super) struct HashKey(pub(super) [u8; 32]);
 
-impl std::hash::Hash for Key {
+impl std::hash::Hash for HashKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let (first, _) = self.0.split_first_chunk().expect("32 bytes hold 8");
         state.write_u64(u64::from_le_bytes(*first));

@@ -10,17 +10,18 @@ use std::sync::Arc;
 
 use bonded_kernel::Hash;
 
-use super::Place;
-use super::index::Listed;
-use super::key::{FirstBytes, Key};
+use super::index::IndexRecord;
+use super::key::{FirstBytes, HashKey};
+use super::location::Location;
 use super::pack::Pack;
 use crate::tree::error::TreeError;
 
+/// All of it is behind one lock, which is never held while contents are written or read.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownObjects {
     /// Lists are read when something is asked for: a freeze of an unchanged tree asks for nothing.
     pub(super) is_loaded: bool,
-    pub(super) places: HashMap<Key, Place, BuildHasherDefault<FirstBytes>>,
+    pub(super) places: HashMap<HashKey, Location, BuildHasherDefault<FirstBytes>>,
     /// The packs that are open.
     pub(super) packs: HashMap<u32, Arc<File>>,
     /// The one that this process writes, once it wrote something.
@@ -31,17 +32,19 @@ pub(super) struct Known {
     pub(super) failed: Option<(PathBuf, io::ErrorKind)>,
 }
 
+/// `end` is where the next content goes, also while those before it are still being written.
 #[derive(Debug)]
 pub(super) struct Own {
     pub(super) pack: Arc<Pack>,
     pub(super) end: u64,
-    pub(super) unlisted: Vec<Listed>,
+    pub(super) unlisted: Vec<IndexRecord>,
 }
 
 /// What is written and not listed yet, and where.
-pub(super) type Unlisted = (Arc<Pack>, Vec<Listed>);
+pub(super) type Unlisted = (Arc<Pack>, Vec<IndexRecord>);
 
-impl Known {
+impl KnownObjects {
+    /// After a failure nothing more is written and nothing is listed.
     fn check(&self) -> Result<(), TreeError> {
         match &self.failed {
             None => Ok(()),
@@ -68,13 +71,14 @@ impl Known {
         Ok((own.pack.clone(), offset))
     }
 
-    pub(super) fn add(&mut self, hash: Hash, place: Place) {
+    /// The first place of a content stays; a second one is only room that was lost.
+    pub(super) fn add(&mut self, hash: Hash, place: Location) {
         let Some(own) = &mut self.own else {
             return;
         };
-        if let Entry::Vacant(vacant) = self.places.entry(Key(*hash.as_bytes())) {
+        if let Entry::Vacant(vacant) = self.places.entry(HashKey(*hash.as_bytes())) {
             vacant.insert(place);
-            own.unlisted.push(Listed {
+            own.unlisted.push(IndexRecord {
                 hash,
                 offset: place.offset,
                 bytes: place.bytes,
@@ -82,6 +86,7 @@ impl Known {
         }
     }
 
+    /// Whoever takes them must list them: they are not offered again.
     pub(super) fn take_unlisted(&mut self) -> Result<Option<Unlisted>, TreeError> {
         self.check()?;
         let Some(own) = &mut self.own else {

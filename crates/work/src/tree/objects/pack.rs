@@ -1,4 +1,7 @@
 //! Files of contents, one after the other, and who may write which.
+//!
+//! A pack has one writer, the process that holds the lock on it. No pack is written again once its process has
+//! ended.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::index::{self, Listed};
+use super::index::{self, IndexRecord};
 
 /// The pack of this process: locked while the process lives, however it ends.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(super) fn path_of(dir: &Path, number: u32) -> PathBuf {
 }
 
 impl Pack {
+    /// Another process may make the same number, or take a fresh pack for a torn one before it is locked; then
+    /// the next number is tried.
     pub(super) fn create(dir: &Path) -> io::Result<Self> {
         let mut number = numbers(dir, "pack")?.max().map_or(1, |last| last + 1);
         loop {
@@ -49,7 +54,7 @@ impl Pack {
     }
 
     /// Adds to the list, durably. The contents must be durable before.
-    pub(super) fn list(&self, listed: &[Listed]) -> io::Result<()> {
+    pub(super) fn list(&self, listed: &[IndexRecord]) -> io::Result<()> {
         let is_new = !self.index.exists();
         let mut options = OpenOptions::new();
         let mut file = options
@@ -105,6 +110,7 @@ pub(super) fn remove_torn(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// What is not named by a number is passed over.
 fn numbers(dir: &Path, ending: &'static str) -> io::Result<impl Iterator<Item = u32>> {
     let names: io::Result<Vec<_>> = fs::read_dir(dir)?
         .map(|entry| entry.map(|entry| PathBuf::from(entry.file_name())))

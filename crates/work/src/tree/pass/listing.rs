@@ -8,25 +8,20 @@ use bonded_work_rules::{Child, Directory, Node, Special};
 use rustix::fs::{FileType, RawDir, readlinkat};
 use rustix::io::Errno;
 
+use super::fault::PassFault;
+use super::job::{Batch, PassJob, Unread};
+use super::overlay;
 use super::pending::{Pending, part_done};
-use super::{Batch, Extent, Job, PassFault, Worker, overlay};
-use crate::tree::stamp::{Seen, Stamp, see, see_open};
+use super::root::Extent;
+use super::worker::Worker;
+use crate::tree::stamp::{FileStatus, see, see_open};
 
-/// For a good many names at once.
-pub(super) const BUFFER_BYTES: usize = 32 * 1024;
 /// What one thread reads before the others may help.
 const BATCH_FILES: usize = 64;
 
-/// A file whose content is not known.
-#[derive(Debug)]
-pub(super) struct Unread {
-    pub(super) name: Box<CStr>,
-    pub(super) stamp: Stamp,
-}
-
 /// What a directory holds, apart from what is known of it already.
 #[derive(Default)]
-struct Listed {
+struct DirectoryListing {
     children: Vec<(Box<[u8]>, Child)>,
     directories: Vec<Arc<Pending>>,
     unread: Vec<Unread>,
@@ -35,6 +30,8 @@ struct Listed {
 }
 
 impl Worker<'_> {
+    /// The directory is looked at before it is listed: a name that comes later changes its stamp, which the
+    /// second look finds.
     pub(super) fn list(&mut self, dir: &Arc<Pending>) -> Result<(), PassFault> {
         let open = self.pass.open_directory(&dir.path)?;
         let seen = see_open(&open).map_err(|errno| self.pass.fault(&dir.path, errno))?;
@@ -54,6 +51,9 @@ impl Worker<'_> {
     }
 
     /// Puts off what others may do, and reads the rest.
+    ///
+    /// One batch is read by the thread that found it. The parts are announced before the jobs are, since
+    /// another thread may have done one before this one goes on.
     fn go_on(
         &mut self,
         dir: &Arc<Pending>,
@@ -73,9 +73,9 @@ impl Worker<'_> {
         }
         dir.expect_parts(directories.len() + batches.len());
         let own = batches.pop();
-        let jobs = directories.into_iter().map(Job::List);
+        let jobs = directories.into_iter().map(PassJob::List);
         self.queue
-            .add(jobs.chain(batches.into_iter().map(Job::Read)));
+            .add(jobs.chain(batches.into_iter().map(PassJob::Read)));
         own.map_or(Ok(()), |batch| self.read(&batch))
     }
 
@@ -84,10 +84,10 @@ impl Worker<'_> {
         dir: &Arc<Pending>,
         open: &OwnedFd,
         over: Option<&Directory>,
-    ) -> Result<Listed, PassFault> {
+    ) -> Result<DirectoryListing, PassFault> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let mut names = RawDir::new(open, buffer.spare_capacity_mut());
-        let mut listed = Listed::default();
+        let mut listed = DirectoryListing::default();
         while let Some(entry) = names.next() {
             let entry = entry.map_err(|errno| self.pass.fault(&dir.path, errno))?;
             let name = entry.file_name();
@@ -109,19 +109,21 @@ impl Worker<'_> {
         Ok(listed)
     }
 
-    fn look(&mut self, dir: &[u8], name: &[u8], seen: &Seen) {
+    fn look(&mut self, dir: &[u8], name: &[u8], seen: &FileStatus) {
         if let Some(looking) = &self.looking {
             self.found.looks.add(looking, dir, name, seen);
         }
     }
 
+    /// A mount inside the tree is refused: its inodes are numbers of another file system, and the cache goes by
+    /// inodes.
     fn look_at(
         &mut self,
         dir: &Arc<Pending>,
         open: &OwnedFd,
         name: &CStr,
         over: Option<&Directory>,
-        listed: &mut Listed,
+        listed: &mut DirectoryListing,
     ) -> Result<(), PassFault> {
         let fault = |errno| self.pass.fault(&dir.child(name.to_bytes()), errno);
         let seen = see(open, name).map_err(fault)?;
@@ -162,13 +164,13 @@ impl Worker<'_> {
     }
 }
 
-pub(in crate::tree) fn link(dir: impl AsFd, name: &CStr) -> rustix::io::Result<Node> {
+fn link(dir: impl AsFd, name: &CStr) -> rustix::io::Result<Node> {
     let target = readlinkat(dir, name, Vec::new())?;
     let target = target.into_bytes().into();
     Ok(Node::Link { target })
 }
 
-pub(in crate::tree) fn special(kind: FileType) -> Node {
+fn special(kind: FileType) -> Node {
     let special = match kind {
         FileType::Fifo => Special::Fifo,
         FileType::Socket => Special::Socket,

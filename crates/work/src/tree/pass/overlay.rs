@@ -5,13 +5,13 @@ use std::os::fd::AsFd;
 use bonded_work_rules::{Child, Directory};
 use rustix::fs::fgetxattr;
 
-use crate::tree::stamp::Seen;
+use crate::tree::stamp::FileStatus;
 
 /// Set on a directory that hides all of the one below it.
 const OPAQUE: &str = "user.overlay.opaque";
 
 /// Whether this stands for something that was removed.
-pub(super) fn hides(seen: &Seen) -> bool {
+pub(super) fn hides(seen: &FileStatus) -> bool {
     seen.stands_for == (0, 0)
 }
 
@@ -22,6 +22,9 @@ pub(super) fn is_opaque(upper: impl AsFd) -> bool {
 }
 
 /// What of the lower directory is still seen, beside what the upper one has.
+///
+/// Whole directories of the lower tree are shared and not walked, so that a look costs what was changed and not
+/// what there is.
 pub(super) fn shining_through(below: &Directory, names: &[Box<[u8]>]) -> Vec<(Box<[u8]>, Child)> {
     let mut names: Vec<&[u8]> = names.iter().map(|name| &**name).collect();
     names.sort_unstable();

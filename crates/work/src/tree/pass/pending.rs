@@ -15,11 +15,11 @@ pub(super) struct Pending {
     /// From the root, which itself is empty.
     pub(super) path: Box<[u8]>,
     parts_left: AtomicUsize,
-    known: Mutex<Known>,
+    known: Mutex<KnownPart>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownPart {
     mode: u32,
     children: Vec<(Box<[u8]>, Child)>,
 }
@@ -29,10 +29,12 @@ impl Pending {
         Self::new(None, [].into(), over.cloned())
     }
 
+    /// What an upper directory lies over is looked up as it is gone down, and nothing where a file lay there
+    /// before.
     pub(super) fn below(above: &Arc<Self>, name: &[u8], over: Option<&Directory>) -> Arc<Self> {
         let over = match over.and_then(|over| over.child(name)) {
             Some(Child::Directory(over)) => Some(over.clone()),
-            _ => None,
+            Some(Child::Leaf(_)) | None => None,
         };
         Self::new(Some(above.clone()), above.child(name), over)
     }
@@ -72,7 +74,7 @@ impl Pending {
         });
     }
 
-    fn with_known<T>(&self, f: impl FnOnce(&mut Known) -> T) -> T {
+    fn with_known<T>(&self, f: impl FnOnce(&mut KnownPart) -> T) -> T {
         f(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -81,7 +83,7 @@ impl Pending {
 pub(super) fn part_done(dir: &Arc<Pending>, tree: &Mutex<Option<Tree>>) {
     let mut dir = dir;
     while dir.parts_left.fetch_sub(1, Ordering::AcqRel) == 1 {
-        let Known { mode, children } = dir.with_known(std::mem::take);
+        let KnownPart { mode, children } = dir.with_known(std::mem::take);
         let Some(above) = &dir.above else {
             let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
             *tree = Some(Tree::new(children));

@@ -2,19 +2,21 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::fault::PassFault;
+use super::job::PassJob;
 use super::pending::Pending;
-use super::{Job, PassFault};
 
 /// The job that came last is done first: so few directories are open at a time, however wide the tree is.
 #[derive(Debug)]
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     more: Condvar,
 }
 
+/// Nothing is left when there are no jobs and none is under way: one that is may still add some.
 #[derive(Debug)]
-struct State {
-    jobs: Vec<Job>,
+struct QueueState {
+    jobs: Vec<PassJob>,
     under_way: usize,
     fault: Option<PassFault>,
 }
@@ -22,8 +24,8 @@ struct State {
 impl Queue {
     pub(super) fn new(root: Arc<Pending>) -> Self {
         Self {
-            state: Mutex::new(State {
-                jobs: vec![Job::List(root)],
+            state: Mutex::new(QueueState {
+                jobs: vec![PassJob::List(root)],
                 under_way: 0,
                 fault: None,
             }),
@@ -31,11 +33,11 @@ impl Queue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn add(&self, jobs: impl Iterator<Item = Job>) {
+    pub(super) fn add(&self, jobs: impl Iterator<Item = PassJob>) {
         let mut state = self.state();
         let before = state.jobs.len();
         state.jobs.extend(jobs);
@@ -47,7 +49,7 @@ impl Queue {
     }
 
     /// Waits for a job. There is none when everything is done or something went wrong.
-    pub(super) fn next(&self) -> Option<Job> {
+    pub(super) fn next(&self) -> Option<PassJob> {
         let mut state = self.state();
         loop {
             if state.fault.is_some() {

@@ -1,14 +1,20 @@
 //! A second look after a pass: a tree that changed meanwhile was seen as it never was.
+//!
+//! It is made after everything was read and not file by file, because a file that was read early may change
+//! while others are. Files that the cache knew are not looked at again; a change to one after its stamp was
+//! taken is found by the next pass.
 
 use std::thread::{self, Builder};
 
 use rustix::io::Errno;
 
-use super::{Found, Pass, PassFault};
+use super::fault::PassFault;
+use super::job::Findings;
+use super::root::Pass;
 use crate::tree::stamp::{Stamp, see};
 
 /// Whether the directories and the files that were read are as they were when they were looked at.
-pub(super) fn unchanged(pass: &Pass<'_>, found: &[Found]) -> Result<(), PassFault> {
+pub(super) fn unchanged(pass: &Pass<'_>, found: &[Findings]) -> Result<(), PassFault> {
     thread::scope(|scope| {
         let (first, others) = found.split_first().expect("there is one for each thread");
         let look = |found| Builder::new().spawn_scoped(scope, move || look_again(pass, found));
@@ -26,7 +32,7 @@ pub(super) fn unchanged(pass: &Pass<'_>, found: &[Found]) -> Result<(), PassFaul
     })
 }
 
-fn look_again(pass: &Pass<'_>, found: &Found) -> Result<(), PassFault> {
+fn look_again(pass: &Pass<'_>, found: &Findings) -> Result<(), PassFault> {
     for (dir, stamp) in &found.directories {
         let path = if dir.path.is_empty() {
             &b"."[..]

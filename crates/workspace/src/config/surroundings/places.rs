@@ -1,17 +1,19 @@
 //! The directories that whoever runs the server lets rules of a workspace work in. Never the data directory: it holds the
 //! owner's token and what all workspaces wrote.
+//! A path is judged by where it leads, after links, and by what a directory is, not by its name: a bind mount or a link
+//! must not open the data directory. The answer is only as good as the moment in which it was given, so it is asked
+//! again when a run begins.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use bonded_kernel::WorkspaceId;
-
-use super::plain;
 
 /// What stands for every workspace.
 pub(in super::super) const EVERY_WORKSPACE: &str = "*";
 
+/// The listed directories, by the id of a workspace in lower case, or a star.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     data_dir: PathBuf,
@@ -19,9 +21,10 @@ pub(super) struct Places {
 }
 
 /// What a directory is, whatever it is called.
-type Identity = (u64, u64);
+type DirIdentity = (u64, u64);
 
 impl Places {
+    /// Relative entries begin at the data directory.
     pub(super) fn new(data_dir: &Path, listed: &BTreeMap<String, Vec<String>>) -> Self {
         let place = |dir: &String| plain(&data_dir.join(dir));
         let of_workspace = listed
@@ -72,19 +75,21 @@ impl Places {
             return true;
         }
         let (data_is, place_is) = (identity(&data), identity(place));
-        let has = |path: &Path, wanted: Option<Identity>| {
+        let has = |path: &Path, wanted: Option<DirIdentity>| {
             wanted.is_some() && path.ancestors().any(|it| identity(it) == wanted)
         };
         has(place, data_is) || has(&data, place_is)
     }
 }
 
-fn identity(path: &Path) -> Option<Identity> {
+/// Device and inode; None for what cannot be looked at.
+fn identity(path: &Path) -> Option<DirIdentity> {
     let found = std::fs::metadata(path).ok()?;
     Some((found.dev(), found.ino()))
 }
 
 /// Where a path leads: what is there without links, and the rest as it is.
+/// What does not exist yet has no links; the longest part that exists is resolved, and the rest is put behind it.
 fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let (Ok(found), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
@@ -96,4 +101,20 @@ fn real(path: &Path) -> PathBuf {
         }
     }
     path.to_owned()
+}
+
+/// The path without `.` and `..`.
+/// By the text alone, without a look at the disk; links are resolved afterwards.
+pub(super) fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }

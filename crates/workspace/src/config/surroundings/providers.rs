@@ -1,22 +1,25 @@
 //! The providers that rules may ask: that of `config.json`, and those that it lists. A key goes to the place that it was
 //! listed for and to no other, whatever a rule says.
+//! Without this list, the author of a rule could name an address of their own and have the server send it the key of a
+//! provider, along with the notes of a workspace.
 
 use bonded_workspace_rules::ProviderChoice;
 
 use bonded_host::config::Whose;
 use bonded_host::provider::{self, SCRIPT, checked_url};
 
+/// That of the configuration first, then those that are listed.
 #[derive(Clone, Debug)]
-pub(super) struct Allowed(Vec<Place>);
+pub(super) struct Allowed(Vec<ProviderAddress>);
 
 /// A provider of a kind at a place; of the one that plays a file, that is the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct ProviderAddress {
     kind: String,
     url: String,
 }
 
-/// A line of the list: `KIND`, which is where such a provider usually is, or `KIND=URL`.
+/// A line of the list: `KIND`, which is where such a provider is by default, or `KIND=URL`.
 pub(in super::super) fn listed(line: &str) -> Result<(String, String), String> {
     let (kind, url) = match line.split_once('=') {
         Some((kind, url)) => (kind.trim(), Some(url.trim())),
@@ -34,19 +37,21 @@ pub(in super::super) fn listed(line: &str) -> Result<(String, String), String> {
 }
 
 impl Allowed {
-    pub(super) fn new(usual: &ProviderChoice, lines: &[String]) -> Self {
-        let own = Place::new(&usual.provider_kind, usual.base_url.as_deref());
+    /// Lines that mean nothing were refused with the configuration, and are left out here.
+    pub(super) fn new(default: &ProviderChoice, lines: &[String]) -> Self {
+        let own = ProviderAddress::new(&default.provider_kind, default.base_url.as_deref());
         let listed = lines.iter().filter_map(|line| listed(line).ok());
-        let listed = listed.map(|(kind, url)| Place::new(&kind, Some(&url)));
+        let listed = listed.map(|(kind, url)| ProviderAddress::new(&kind, Some(&url)));
         Self(std::iter::once(own).chain(listed).collect())
     }
 
+    /// The pair of kind and place must be listed: a kind that is listed at one place is not permitted at another.
     pub(super) fn check(&self, kind: &str, url: Option<&str>) -> Result<(), String> {
-        let asked = Place::new(kind, url);
+        let asked = ProviderAddress::new(kind, url);
         if self.0.contains(&asked) {
             return Ok(());
         }
-        let Place { kind, url } = asked;
+        let ProviderAddress { kind, url } = asked;
         Err(format!(
             "rules may ask the provider of config.json and those that its automation.allowed_providers lists; \
              {kind} at {url:?} is none of them"
@@ -55,9 +60,9 @@ impl Allowed {
 
     /// Who answers for a provider being at this place.
     pub(super) fn whose(&self, kind: &str, endpoint: &str) -> Whose {
-        let asked = Place::new(kind, Some(endpoint));
+        let asked = ProviderAddress::new(kind, Some(endpoint));
         match () {
-            () if asked == Place::new(kind, None) => Whose::Known,
+            () if asked == ProviderAddress::new(kind, None) => Whose::Known,
             () if self.0.contains(&asked) => Whose::Persons,
             () => Whose::Others(0),
         }
@@ -70,8 +75,8 @@ impl Allowed {
         endpoint: &str,
         script_file: impl Fn(&str) -> String,
     ) -> bool {
-        let asked = Place::new(provider, Some(endpoint));
-        let is_it = |place: &Place| match place.kind.as_str() {
+        let asked = ProviderAddress::new(provider, Some(endpoint));
+        let is_it = |place: &ProviderAddress| match place.kind.as_str() {
             SCRIPT => asked.kind == SCRIPT && script_file(&place.url) == endpoint,
             _ => *place == asked,
         };
@@ -79,10 +84,11 @@ impl Allowed {
     }
 }
 
-impl Place {
+impl ProviderAddress {
+    /// Without an address it is where such a provider is found by default.
     fn new(kind: &str, url: Option<&str>) -> Self {
-        let usual = provider::by_name(kind).map(|known| known.endpoint);
-        let url = url.or(usual).unwrap_or_default();
+        let default = provider::by_name(kind).map(|known| known.endpoint);
+        let url = url.or(default).unwrap_or_default();
         Self {
             kind: kind.to_owned(),
             url: match kind {
@@ -94,6 +100,7 @@ impl Place {
 }
 
 /// One way of writing an address: its scheme and its host are the same in any case.
+/// The path keeps its case, because servers tell paths apart by it.
 fn plain_url(url: &str) -> String {
     let url = url.trim_end_matches('/');
     let path = url.find("://").and_then(|at| {
@@ -109,7 +116,7 @@ mod tests {
     use super::*;
 
     fn allowed(lines: &[&str]) -> Allowed {
-        let usual = ProviderChoice {
+        let default = ProviderChoice {
             provider_kind: "lmstudio".into(),
             base_url: Some("http://127.0.0.1:1234/v1".into()),
             model: "m".into(),
@@ -118,7 +125,7 @@ mod tests {
             temperature: 0.0,
         };
         let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-        Allowed::new(&usual, &lines)
+        Allowed::new(&default, &lines)
     }
 
     #[test]

@@ -1,26 +1,26 @@
 //! The rows of rules, runs, operations and issues.
+//!
+//! Rules and operations are kept whole as JSON, with columns beside it for what is asked for; runs have a column for
+//! each field. A deleted rule keeps its row, because its runs name it.
 
 use bonded_kernel::OperationId;
 use bonded_workspace_rules::{
-    AutomationRun, Operation, OperationStatus, Rule, RunFinished, RunQueued, RunStatus,
-    StoredEvent, WorkspaceEvent,
+    AutomationRun, Operation, OperationFact, OperationStatus, Rule, RuleFact, RunFact, RunFinished,
+    RunQueued, RunStatus, StoredEvent,
 };
 use rusqlite::params;
 use serde_json::Value;
 
 use super::Projection;
 use crate::store::codes::{json, number, time, word};
-use crate::store::error::Fault;
+use crate::store::error::StoreFault;
 
 impl Projection<'_> {
-    pub(super) fn project_automation(
-        &mut self,
-        stored: &StoredEvent,
-        row: u64,
-    ) -> Result<(), Fault> {
-        match &stored.event {
-            WorkspaceEvent::RuleCreated { rule } => self.insert_rule(rule),
-            WorkspaceEvent::RuleUpdated { rule } => {
+    /// The columns `enabled` and `deleted` are what lists and the engine ask for.
+    pub(super) fn project_rule(&self, fact: RuleFact<'_>) -> Result<(), StoreFault> {
+        match fact {
+            RuleFact::Created(rule) => self.insert_rule(rule),
+            RuleFact::Updated(rule) => {
                 self.connection
                     .prepare_cached("UPDATE rule SET enabled = ?2, body = ?3 WHERE id = ?1")?
                     .execute(params![
@@ -30,59 +30,62 @@ impl Projection<'_> {
                     ])?;
                 Ok(())
             }
-            WorkspaceEvent::RuleDeleted { rule_id } => {
+            RuleFact::Deleted(rule_id) => {
                 self.connection
                     .prepare_cached("UPDATE rule SET deleted = 1 WHERE id = ?1")?
                     .execute([rule_id.as_bytes()])?;
                 Ok(())
             }
-            WorkspaceEvent::AutomationQueued(queued) => self.insert_run(stored, queued),
-            WorkspaceEvent::AutomationRunning { .. } => {
-                self.move_run(stored, RunStatus::Running, None)
-            }
-            WorkspaceEvent::AutomationSucceeded(finished) => {
-                self.move_run(stored, RunStatus::Succeeded, Some(finished))
-            }
-            WorkspaceEvent::AutomationFailed(finished) => {
-                self.move_run(stored, RunStatus::Failed, Some(finished))
-            }
-            WorkspaceEvent::AutomationCancelled(finished) => {
-                self.move_run(stored, RunStatus::Cancelled, Some(finished))
-            }
-            WorkspaceEvent::OperationProposed(operation) => self.insert_operation(operation),
-            WorkspaceEvent::OperationApplied { operation_id, .. } => {
-                self.decide_operation(stored, *operation_id, OperationStatus::Applied, None)
-            }
-            WorkspaceEvent::OperationRejected {
-                operation_id,
-                reject_reason,
-                ..
-            } => {
-                let reason = reject_reason.clone();
-                self.decide_operation(stored, *operation_id, OperationStatus::Rejected, reason)
-            }
-            WorkspaceEvent::IssueRecorded(_) => {
-                self.connection
-                    .prepare_cached("INSERT INTO issue (event, workspace) VALUES (?1, ?2)")?
-                    .execute(params![number(row), self.loaded.workspace_key])?;
-                Ok(())
-            }
-            // Their rows are the workspace's and the notes'.
-            WorkspaceEvent::WorkspaceCreated { .. }
-            | WorkspaceEvent::WorkspaceUpdated { .. }
-            | WorkspaceEvent::MemberSet(_)
-            | WorkspaceEvent::MemberRemoved { .. }
-            | WorkspaceEvent::NoteCreated(_)
-            | WorkspaceEvent::NoteUpdated(_)
-            | WorkspaceEvent::NoteTitleChanged { .. }
-            | WorkspaceEvent::NoteDeleted { .. }
-            | WorkspaceEvent::NoteUndeleted { .. }
-            | WorkspaceEvent::NoteMetadataSet { .. }
-            | WorkspaceEvent::NoteMetadataDeleted { .. } => Ok(()),
         }
     }
 
-    fn insert_rule(&self, rule: &Rule) -> Result<(), Fault> {
+    /// Moves the run of the view on and writes it.
+    pub(super) fn project_run(
+        &mut self,
+        stored: &StoredEvent,
+        fact: RunFact<'_>,
+    ) -> Result<(), StoreFault> {
+        let status = fact.status();
+        match fact {
+            RunFact::Queued(queued) => self.insert_run(stored, queued),
+            RunFact::Running => self.move_run(stored, status, None),
+            RunFact::Succeeded(finished)
+            | RunFact::Failed(finished)
+            | RunFact::Cancelled(finished) => self.move_run(stored, status, Some(finished)),
+        }
+    }
+
+    /// The decision goes into the body too, so that it is read back whole.
+    pub(super) fn project_operation(
+        &mut self,
+        stored: &StoredEvent,
+        fact: OperationFact<'_>,
+    ) -> Result<(), StoreFault> {
+        match fact {
+            OperationFact::Proposed(operation) => self.insert_operation(operation),
+            OperationFact::Applied(operation_id) => {
+                self.decide_operation(stored, operation_id, OperationStatus::Applied, None)
+            }
+            OperationFact::Rejected {
+                operation_id,
+                reject_reason,
+            } => {
+                let reason = reject_reason.map(str::to_owned);
+                self.decide_operation(stored, operation_id, OperationStatus::Rejected, reason)
+            }
+        }
+    }
+
+    /// The row is that of the event.
+    pub(super) fn insert_issue(&self, row: u64) -> Result<(), StoreFault> {
+        self.connection
+            .prepare_cached("INSERT INTO issue (event, workspace) VALUES (?1, ?2)")?
+            .execute(params![number(row), self.loaded.workspace_key])?;
+        Ok(())
+    }
+
+    /// The id is unique: a rule that is there was refused before.
+    fn insert_rule(&self, rule: &Rule) -> Result<(), StoreFault> {
         self.connection
             .prepare_cached(
                 "INSERT INTO rule (id, workspace, enabled, deleted, body) VALUES (?1, ?2, ?3, 0, ?4)",
@@ -96,7 +99,8 @@ impl Projection<'_> {
         Ok(())
     }
 
-    fn insert_run(&mut self, stored: &StoredEvent, queued: &RunQueued) -> Result<(), Fault> {
+    /// The run of the view becomes this one, so that the outcome of the change shows it.
+    fn insert_run(&mut self, stored: &StoredEvent, queued: &RunQueued) -> Result<(), StoreFault> {
         let run = AutomationRun {
             run_id: queued.run_id.clone(),
             rule_id: queued.rule_id,
@@ -128,13 +132,14 @@ impl Projection<'_> {
         Ok(())
     }
 
+    /// A step that is no end begins the run. An event about a run that the view has not is damage.
     fn move_run(
         &mut self,
         stored: &StoredEvent,
         status: RunStatus,
         finished: Option<&RunFinished>,
-    ) -> Result<(), Fault> {
-        let missing = || Fault::Damaged("an event is about a run that is not there".into());
+    ) -> Result<(), StoreFault> {
+        let missing = || StoreFault::Damaged("an event is about a run that is not there".into());
         let run = self.loaded.view.run.as_mut().ok_or_else(missing)?;
         run.status = status;
         match finished {
@@ -164,7 +169,8 @@ impl Projection<'_> {
         Ok(())
     }
 
-    fn insert_operation(&mut self, operation: &Operation) -> Result<(), Fault> {
+    /// The place is its index among the operations of the run.
+    fn insert_operation(&mut self, operation: &Operation) -> Result<(), StoreFault> {
         self.connection
             .prepare_cached(
                 "INSERT INTO operation (id, run, workspace, place, status, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -180,14 +186,16 @@ impl Projection<'_> {
         Ok(())
     }
 
+    /// Who decided and when come from the event, so that a review cannot claim either.
     fn decide_operation(
         &mut self,
         stored: &StoredEvent,
         id: OperationId,
         status: OperationStatus,
         reject_reason: Option<String>,
-    ) -> Result<(), Fault> {
-        let missing = || Fault::Damaged("an event is about an operation that is not there".into());
+    ) -> Result<(), StoreFault> {
+        let missing =
+            || StoreFault::Damaged("an event is about an operation that is not there".into());
         let operation = self.loaded.view.operation.as_mut().ok_or_else(missing)?;
         operation.status = status;
         operation.reject_reason = reject_reason;

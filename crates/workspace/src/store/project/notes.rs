@@ -1,13 +1,16 @@
 //! A note's row, its snapshots, its words and its links.
+//!
+//! The order within one event matters: the place of the words is looked up before the row is moved, and the former
+//! title is kept before the row has the new one. A change of metadata alone touches neither links nor vectors.
 
 use bonded_kernel::folded;
-use bonded_workspace_rules::{Note, StoredEvent, WorkspaceEvent, links};
+use bonded_workspace_rules::{Note, NoteFact, links};
 use rusqlite::params;
 
 use super::Projection;
 use crate::store::codes::{json, number, time};
-use crate::store::error::Fault;
-use crate::store::words::{self, Place, Waiting};
+use crate::store::error::StoreFault;
+use crate::store::words::{self, IndexRow, WaitingWords};
 
 /// After so many versions a note is written down whole, so that no older version is far from one that is.
 const SNAPSHOT_EVERY: u64 = 64;
@@ -23,7 +26,8 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(note: &'a Note) -> Result<Self, Fault> {
+    /// A long text is named by its hash; short ones stand in the row.
+    fn of(note: &'a Note) -> Result<Self, StoreFault> {
         let is_long = note.markdown.blob().is_some();
         Ok(Self {
             folded: folded(&note.title),
@@ -36,13 +40,14 @@ impl<'a> Columns<'a> {
 }
 
 impl Projection<'_> {
-    fn note(&self) -> Result<&Note, Fault> {
-        let missing = || Fault::Damaged("an event is about a note that is not there".into());
+    /// An event about a note that the view has not is damage.
+    fn note(&self) -> Result<&Note, StoreFault> {
+        let missing = || StoreFault::Damaged("an event is about a note that is not there".into());
         self.loaded.view.note.as_ref().ok_or_else(missing)
     }
 
     /// Makes the row of a new note, and says its key. Where its words are is not known before its event has a row.
-    pub(super) fn insert_note(&self) -> Result<i64, Fault> {
+    pub(super) fn insert_note(&self) -> Result<i64, StoreFault> {
         let note = self.note()?;
         let columns = Columns::of(note)?;
         self.connection
@@ -71,10 +76,10 @@ impl Projection<'_> {
     /// The row is that of the event.
     pub(super) fn project_note(
         &self,
-        stored: &StoredEvent,
+        fact: NoteFact<'_>,
         row: u64,
-        words: &mut Waiting,
-    ) -> Result<(), Fault> {
+        words: &mut WaitingWords,
+    ) -> Result<(), StoreFault> {
         let note = self.note()?;
         self.move_words(note, row, words)?;
         match note.version {
@@ -93,43 +98,20 @@ impl Projection<'_> {
                     json(note)?
                 ])?;
         }
-        match &stored.event {
-            WorkspaceEvent::NoteMetadataSet { .. } | WorkspaceEvent::NoteMetadataDeleted { .. } => {
-                Ok(())
-            }
-            WorkspaceEvent::NoteDeleted { .. } => self.forget_vectors(),
-            WorkspaceEvent::NoteUpdated(updated) if updated.markdown.is_none() => {
-                self.want_vectors()
-            }
-            WorkspaceEvent::NoteTitleChanged { .. } | WorkspaceEvent::NoteUndeleted { .. } => {
-                self.want_vectors()
-            }
-            WorkspaceEvent::NoteCreated(_) | WorkspaceEvent::NoteUpdated(_) => {
+        match fact {
+            NoteFact::MetadataSet { .. } | NoteFact::MetadataDeleted { .. } => Ok(()),
+            NoteFact::Deleted => self.forget_vectors(),
+            NoteFact::Updated(updated) if updated.markdown.is_none() => self.want_vectors(),
+            NoteFact::TitleChanged(_) | NoteFact::Undeleted => self.want_vectors(),
+            NoteFact::Created(_) | NoteFact::Updated(_) => {
                 self.want_vectors()?;
                 self.index_links(note)
             }
-            // They are about no note.
-            WorkspaceEvent::WorkspaceCreated { .. }
-            | WorkspaceEvent::WorkspaceUpdated { .. }
-            | WorkspaceEvent::MemberSet(_)
-            | WorkspaceEvent::MemberRemoved { .. }
-            | WorkspaceEvent::RuleCreated { .. }
-            | WorkspaceEvent::RuleUpdated { .. }
-            | WorkspaceEvent::RuleDeleted { .. }
-            | WorkspaceEvent::AutomationQueued(_)
-            | WorkspaceEvent::AutomationRunning { .. }
-            | WorkspaceEvent::AutomationSucceeded(_)
-            | WorkspaceEvent::AutomationFailed(_)
-            | WorkspaceEvent::AutomationCancelled(_)
-            | WorkspaceEvent::OperationProposed(_)
-            | WorkspaceEvent::OperationApplied { .. }
-            | WorkspaceEvent::OperationRejected { .. }
-            | WorkspaceEvent::IssueRecorded(_) => Ok(()),
         }
     }
 
     /// All else of a new note has been written with its row.
-    fn place_new_note(&self, row: u64) -> Result<(), Fault> {
+    fn place_new_note(&self, row: u64) -> Result<(), StoreFault> {
         self.connection
             .prepare_cached("UPDATE note SET written = ?2 WHERE key = ?1")?
             .execute(params![self.loaded.note_key, number(row)])?;
@@ -137,7 +119,7 @@ impl Projection<'_> {
     }
 
     /// A note that is called otherwise now is still what links of before mean.
-    fn keep_former_title(&self, note: &Note, row: u64) -> Result<(), Fault> {
+    fn keep_former_title(&self, note: &Note, row: u64) -> Result<(), StoreFault> {
         self.connection
             .prepare_cached(
                 "INSERT OR REPLACE INTO former_title (workspace, folded, note, row) \
@@ -151,7 +133,8 @@ impl Projection<'_> {
         Ok(())
     }
 
-    fn update_note(&self, note: &Note, row: u64) -> Result<(), Fault> {
+    /// Every column is written, which is simpler than to tell what changed and costs no more.
+    fn update_note(&self, note: &Note, row: u64) -> Result<(), StoreFault> {
         let columns = Columns::of(note)?;
         self.connection
             .prepare_cached(
@@ -177,7 +160,12 @@ impl Projection<'_> {
     }
 
     /// Words stand in the index where the last event puts them, whatever it changed; a deleted note is found no more.
-    fn move_words(&self, note: &Note, row: u64, words: &mut Waiting) -> Result<(), Fault> {
+    fn move_words(
+        &self,
+        note: &Note,
+        row: u64,
+        words: &mut WaitingWords,
+    ) -> Result<(), StoreFault> {
         let (Some(workspace), Some(key)) = (self.loaded.workspace_key, self.loaded.note_key) else {
             return Ok(());
         };
@@ -186,20 +174,21 @@ impl Projection<'_> {
             _ => words::place_of(self.connection, key)?,
         };
         let written = number(row);
-        let to = Place { workspace, written };
+        let to = IndexRow { workspace, written };
         words.push(from, note.deleted_at.is_none().then(|| (to, note.clone())));
         Ok(())
     }
 
     /// Every embedding model is to see the note as it is now.
-    fn want_vectors(&self) -> Result<(), Fault> {
+    fn want_vectors(&self) -> Result<(), StoreFault> {
         self.connection
             .prepare_cached("INSERT OR IGNORE INTO wanted (model, note) SELECT key, ?1 FROM model")?
             .execute([self.loaded.note_key])?;
         Ok(())
     }
 
-    fn forget_vectors(&self) -> Result<(), Fault> {
+    /// For all models: what is deleted is found by none.
+    fn forget_vectors(&self) -> Result<(), StoreFault> {
         let (workspace, note) = (self.loaded.workspace_key, self.loaded.note_key);
         self.connection
             .prepare_cached(
@@ -214,7 +203,8 @@ impl Projection<'_> {
         Ok(())
     }
 
-    fn index_links(&self, note: &Note) -> Result<(), Fault> {
+    /// All links of the note are written anew, because a link has no identity of its own.
+    fn index_links(&self, note: &Note) -> Result<(), StoreFault> {
         self.connection
             .prepare_cached("DELETE FROM link WHERE source = ?1")?
             .execute([self.loaded.note_key])?;

@@ -2,7 +2,7 @@
 
 use bonded_workspace_rules::search_terms;
 
-use super::SearchQuery;
+use super::query::SearchQuery;
 use crate::store::words::{kind_word, plain};
 
 /// What a search asks the index for.

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::super::cost::WORKSPACE;
-use super::super::{Outcome, Page, WorkspaceStore, Write};
+use super::super::{Page, WorkspaceStore, Write, WriteOutcome};
 use super::{Bounds, SearchQuery, SearchSort, search};
 
 const BOUNDS: Bounds = Bounds {
@@ -74,7 +74,7 @@ impl Model {
         let Ok(written) = store.write(write).await else {
             return;
         };
-        if let (Outcome::Note(note), false) = (written.outcome, written.events.is_empty()) {
+        if let (WriteOutcome::Note(note), false) = (written.outcome, written.events.is_empty()) {
             self.writes += 1;
             self.notes.insert(note.note_id, (self.writes, *note));
         }
@@ -88,7 +88,7 @@ impl Model {
             What::Say([title, heading, body], kind) => {
                 let title = Some(format!("t {title}"));
                 let markdown = format!("# {heading}\n\n{body}");
-                said(note_id, known, title, &markdown, kind)
+                revised(note_id, known, title, &markdown, kind)
             }
             What::SetMetadata => Change::SetMetadata {
                 note_id,
@@ -171,7 +171,7 @@ impl Model {
     }
 }
 
-fn said(
+fn revised(
     note_id: NoteId,
     known: Option<u64>,
     title: Option<String>,

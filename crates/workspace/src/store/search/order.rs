@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, ToSql, params};
 
 use super::expression::{Expression, every};
-use super::{SearchQuery, SearchSort};
-use crate::store::error::Fault;
+use super::query::{SearchQuery, SearchSort};
+use crate::store::error::StoreFault;
 use crate::store::rows;
-use crate::store::words::{Place, rows_of};
+use crate::store::words::{IndexRow, rows_of};
 
 /// How much a word counts where it stands. Keywords count as the text does.
 const TITLE: f64 = 2.0;
@@ -31,6 +31,7 @@ pub(super) struct Bounds {
     pub(super) telling_max: usize,
 }
 
+/// Chosen so that a search costs about the same in a small store and in a large one.
 pub(super) const BOUNDS: Bounds = Bounds {
     listed_max: 500,
     ranked_max: 100,
@@ -46,7 +47,7 @@ pub(super) struct Match {
 
 /// One page of what a search lists.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Listed {
+pub(super) struct ListedPage {
     pub(super) page: Vec<Match>,
     pub(super) total: usize,
 }
@@ -61,7 +62,9 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    pub(super) fn listed(&self, query: &SearchQuery) -> Result<Listed, Fault> {
+    /// The total is bounded, so that counting costs no more than listing. A page behind the end is empty and needs no
+    /// order.
+    pub(super) fn listed(&self, query: &SearchQuery) -> Result<ListedPage, StoreFault> {
         let all = self.last_written("words", self.bounds.listed_max)?;
         let total = all.len();
         let place = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(total);
@@ -69,15 +72,20 @@ impl Search<'_> {
         let end = place(query.page.offset.saturating_add(query.page.limit));
         if first == end {
             let page = vec![];
-            return Ok(Listed { page, total });
+            return Ok(ListedPage { page, total });
         }
         let ordered = self.ordered(all, query.sort, end)?;
         let page = ordered.into_iter().take(end).skip(first).collect();
-        Ok(Listed { page, total })
+        Ok(ListedPage { page, total })
     }
 
     /// At least the first `wanted` of these, in their order.
-    fn ordered(&self, all: Vec<i64>, sort: SearchSort, wanted: usize) -> Result<Vec<Match>, Fault> {
+    fn ordered(
+        &self,
+        all: Vec<i64>,
+        sort: SearchSort,
+        wanted: usize,
+    ) -> Result<Vec<Match>, StoreFault> {
         let are_few = all.len() <= self.bounds.ranked_max;
         let ranked = if are_few { self.ranked()? } else { vec![] };
         match sort {
@@ -99,7 +107,7 @@ impl Search<'_> {
     }
 
     /// The rows of a table of words that match, those of the notes that were written last.
-    fn last_written(&self, table: &str, limit: usize) -> Result<Vec<i64>, Fault> {
+    fn last_written(&self, table: &str, limit: usize) -> Result<Vec<i64>, StoreFault> {
         let (first, last) = rows_of(self.workspace);
         let sql = format!(
             "SELECT rowid FROM {table} WHERE {table} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 \
@@ -111,7 +119,7 @@ impl Search<'_> {
     }
 
     /// Those with all words in the title, then those with all in headings, then the rest.
-    fn by_part(&self, all: &[i64], wanted: usize) -> Result<Vec<Match>, Fault> {
+    fn by_part(&self, all: &[i64], wanted: usize) -> Result<Vec<Match>, StoreFault> {
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
         let mut add = |rows: Vec<i64>, score| {
             let new = rows.into_iter().filter(|row| seen.insert(*row)).collect();
@@ -128,7 +136,7 @@ impl Search<'_> {
     }
 
     /// The matches with their ranks by the words that tell something; none if no word does.
-    fn ranked(&self) -> Result<Vec<Match>, Fault> {
+    fn ranked(&self) -> Result<Vec<Match>, StoreFault> {
         let mut telling = Vec::new();
         for word in &self.expression.words {
             if self.is_telling(word)? {
@@ -162,13 +170,14 @@ impl Search<'_> {
         })
     }
 
-    fn is_telling(&self, word: &str) -> Result<bool, Fault> {
+    /// Stops counting as soon as there are too many.
+    fn is_telling(&self, word: &str) -> Result<bool, StoreFault> {
         let sql = "SELECT rowid FROM words WHERE words MATCH ?1";
         rows::are_at_most(self.connection, self.bounds.telling_max, sql, [word])
     }
 
     /// By score; equal ones that are wanted by the time of their last change, then by id.
-    fn best_first(&self, mut found: Vec<Match>, wanted: usize) -> Result<Vec<Match>, Fault> {
+    fn best_first(&self, mut found: Vec<Match>, wanted: usize) -> Result<Vec<Match>, StoreFault> {
         found.sort_by(|a, b| b.score.total_cmp(&a.score));
         let mut ordered = Vec::with_capacity(found.len());
         for tied in found.chunk_by(|a, b| a.score == b.score) {
@@ -184,10 +193,10 @@ impl Search<'_> {
     }
 
     /// By the time of the last change, then by id.
-    fn newest_first(&self, found: &[Match]) -> Result<Vec<Match>, Fault> {
+    fn newest_first(&self, found: &[Match]) -> Result<Vec<Match>, StoreFault> {
         let mut timed = Vec::with_capacity(found.len());
         for one in found {
-            let place = Place::of_row(self.workspace, one.row);
+            let place = IndexRow::of_row(self.workspace, one.row);
             let sql = "SELECT updated_at, id FROM note WHERE written = ?1";
             let time = rows::one(self.connection, sql, [place.written], |row| {
                 Ok((Reverse(row.get::<_, i64>(0)?), row.get::<_, [u8; 16]>(1)?))
@@ -199,6 +208,7 @@ impl Search<'_> {
     }
 }
 
+/// All with the same score.
 fn matches(rows: Vec<i64>, score: f64) -> Vec<Match> {
     let scored = |row| Match { row, score };
     rows.into_iter().map(scored).collect()

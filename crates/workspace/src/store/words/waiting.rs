@@ -9,24 +9,27 @@ use std::collections::BTreeMap;
 use bonded_workspace_rules::Note;
 use rusqlite::Connection;
 
-use super::{Place, add, remove};
-use crate::store::error::Fault;
+use super::index::{IndexRow, add, remove};
+use crate::store::error::StoreFault;
 
 /// Where notes go in the index, in the order in which they were written.
 #[derive(Debug, Default)]
-pub(in crate::store) struct Waiting(Vec<Move>);
+pub(in crate::store) struct WaitingWords(Vec<Move>);
 
+/// From where a note is taken out of the index, and where it goes; None for a new note, or for one that is deleted.
 #[derive(Debug)]
 struct Move {
-    from: Option<Place>,
-    to: Option<(Place, Note)>,
+    from: Option<IndexRow>,
+    to: Option<(IndexRow, Note)>,
 }
 
-impl Waiting {
-    pub(in crate::store) fn push(&mut self, from: Option<Place>, to: Option<(Place, Note)>) {
+impl WaitingWords {
+    /// In the order of the writes.
+    pub(in crate::store) fn push(&mut self, from: Option<IndexRow>, to: Option<(IndexRow, Note)>) {
         self.0.push(Move { from, to });
     }
 
+    /// For marks.
     pub(in crate::store) fn len(&self) -> usize {
         self.0.len()
     }
@@ -38,7 +41,7 @@ impl Waiting {
 
     /// Brings the index to where all of them lead. A note that was written several times goes in once, and rows go in by
     /// their numbers, because FTS5 begins a new piece whenever one is lower than the one before.
-    pub(in crate::store) fn write(self, connection: &Connection) -> Result<(), Fault> {
+    pub(in crate::store) fn write(self, connection: &Connection) -> Result<(), StoreFault> {
         let mut added = BTreeMap::new();
         for one in self.0 {
             if let Some(from) = one.from

@@ -1,4 +1,7 @@
 //! A signed word that we are the client we say (RFC 7523), for issuers that want no secret.
+//!
+//! Each word is made for one request: it names its audience, is good for a minute, and has a random number by
+//! which an issuer knows a repetition. The key never leaves this process.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -39,6 +42,8 @@ impl Signer {
         Ok(Self { key, random })
     }
 
+    /// A JSON Web Token. A clock that is wrong by more than its lifetime makes it useless, and the issuer says
+    /// so.
     pub(super) fn assertion(&self, client: &str, audience: &str) -> Result<String, OauthError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_s = now.unwrap_or_default().as_secs();

@@ -1,4 +1,8 @@
 //! What a server says with a refusal: the `Bearer` challenge of its `WWW-Authenticate` headers.
+//!
+//! The grammar of these headers is loose, and a server is not trusted with it: whatever is no challenge is
+//! passed over, character by character if need be, and nothing here fails. What was read decides only what is
+//! asked of whom; it is judged again before anything is sent.
 
 use reqwest::Response;
 use reqwest::header::WWW_AUTHENTICATE;
@@ -6,6 +10,7 @@ use reqwest::header::WWW_AUTHENTICATE;
 /// More of a header than this is not read.
 const HEADER_BYTES_MAX: usize = 8 * 1024;
 
+/// Everything in it is the server's word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Challenge {
     pub(super) error: Option<String>,
@@ -63,6 +68,7 @@ impl Challenge {
         }
     }
 
+    /// A field that is named twice keeps its first value, so that nothing appended to a header replaces it.
     fn note(&mut self, name: &str, value: String) {
         let field = match name.to_ascii_lowercase().as_str() {
             "error" => &mut self.error,

@@ -1,4 +1,9 @@
 //! Who grants access to a server, and how they are asked.
+//!
+//! The chain is: the server names its issuer, and the issuer names its endpoints. Each link of it is checked
+//! against the one before. The server must describe itself and no other, the issuer's document must bear the
+//! name that was asked for, and every endpoint is judged before it is used. Otherwise a server could have
+//! tokens made for another one, or have a login sent to whomever it likes.
 
 use reqwest::Url;
 
@@ -21,6 +26,8 @@ pub(super) struct Authority {
 }
 
 /// Looks up a server and its issuer. Where a person has named the issuer, no other is asked.
+///
+/// A server that describes nothing is taken for its own issuer, as an older version of the protocol has it.
 pub(super) async fn discover(
     web: &Web,
     challenge: &Challenge,
@@ -28,13 +35,13 @@ pub(super) async fn discover(
 ) -> Result<Authority, OauthError> {
     let (place, described) = resource_metadata(web, challenge).await?;
     let mut resource = canonical(&web.server);
-    if let Some(said) = &described.resource {
-        let parsed = said.parse::<Url>().ok();
+    if let Some(stated) = &described.resource {
+        let parsed = stated.parse::<Url>().ok();
         if !parsed.is_some_and(|parsed| covers(&parsed, &web.server)) {
-            let resource = said.chars().take(200).collect();
+            let resource = stated.chars().take(200).collect();
             return Err(OauthError::OtherResource { resource });
         }
-        resource.clone_from(said);
+        resource.clone_from(stated);
     }
     let mut is_assumed = false;
     let named = pick(&described.authorization_servers, issuer);
@@ -63,6 +70,8 @@ pub(super) async fn discover(
 }
 
 /// What the server says about itself, and where; nothing where it says nothing.
+///
+/// A place that the server itself named must hold the document; at the usual places it may be missing.
 async fn resource_metadata(
     web: &Web,
     challenge: &Challenge,

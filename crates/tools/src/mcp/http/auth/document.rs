@@ -4,7 +4,7 @@ use reqwest::Url;
 use serde::Deserialize;
 
 use super::error::OauthError;
-use super::places::{Place, at};
+use super::places::{EndpointUrl, at};
 
 /// Of a server that demands tokens (RFC 9728).
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -20,12 +20,13 @@ pub(super) struct ResourceMetadata {
 pub(super) struct IssuerMetadata {
     pub(super) issuer: String,
     /// Issuers that only talk to programs have none.
-    pub(super) authorization_endpoint: Option<Place>,
-    pub(super) token_endpoint: Place,
-    pub(super) registration_endpoint: Option<Place>,
-    pub(super) revocation_endpoint: Option<Place>,
+    pub(super) authorization_endpoint: Option<EndpointUrl>,
+    pub(super) token_endpoint: EndpointUrl,
+    pub(super) registration_endpoint: Option<EndpointUrl>,
+    pub(super) revocation_endpoint: Option<EndpointUrl>,
     #[serde(default)]
     pub(super) scopes_supported: Vec<String>,
+    /// An issuer that names none does not promise to check the code, and no login is begun.
     #[serde(default)]
     code_challenge_methods_supported: Vec<String>,
     #[serde(default)]
@@ -41,9 +42,9 @@ impl IssuerMetadata {
     pub(super) fn assumed(server: &Url) -> Self {
         Self {
             issuer: server.origin().ascii_serialization(),
-            authorization_endpoint: Some(Place(at(server, "/authorize"))),
-            token_endpoint: Place(at(server, "/token")),
-            registration_endpoint: Some(Place(at(server, "/register"))),
+            authorization_endpoint: Some(EndpointUrl(at(server, "/authorize"))),
+            token_endpoint: EndpointUrl(at(server, "/token")),
+            registration_endpoint: Some(EndpointUrl(at(server, "/register"))),
             revocation_endpoint: None,
             scopes_supported: vec![],
             code_challenge_methods_supported: vec!["S256".into()],
@@ -54,7 +55,7 @@ impl IssuerMetadata {
     }
 
     /// Every address that something is sent to.
-    pub(super) fn endpoints(&self) -> impl Iterator<Item = &Place> {
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = &EndpointUrl> {
         [&self.token_endpoint].into_iter().chain(
             [
                 &self.authorization_endpoint,
@@ -67,7 +68,7 @@ impl IssuerMetadata {
     }
 
     /// Where a person logs in, if what comes back from there can be protected.
-    pub(super) fn login_page(&self) -> Result<&Place, OauthError> {
+    pub(super) fn login_page(&self) -> Result<&EndpointUrl, OauthError> {
         let methods = &self.code_challenge_methods_supported;
         match &self.authorization_endpoint {
             Some(page) if methods.iter().any(|method| method == "S256") => Ok(page),

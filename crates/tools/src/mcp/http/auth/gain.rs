@@ -1,4 +1,7 @@
 //! A token from the beginning: who grants it, who we are to them, and the grant itself.
+//!
+//! Nothing is kept before all of it has succeeded. Every secret is told to whoever keeps secrets out of logs
+//! before it is used or written.
 
 use std::time::Duration;
 
@@ -12,7 +15,7 @@ use super::redirect::Redirect;
 use super::secret::{code_challenge, random_text};
 use super::settings::Grant;
 use super::token::Kept;
-use super::web::{Form, Web, with_query};
+use super::web::{TokenForm, Web, with_query};
 use super::{Oauth, Visit};
 
 /// How long a person may take to log in.
@@ -56,7 +59,7 @@ impl Oauth {
         let mut scopes: Vec<&str> = match &self.settings.scopes[..] {
             [] if !demanded.is_empty() => demanded.split_whitespace().collect(),
             [] => authority.scopes.iter().map(String::as_str).collect(),
-            said => said.iter().map(String::as_str).collect(),
+            configured => configured.iter().map(String::as_str).collect(),
         };
         if challenge.wants_more_scope() {
             let held = held.map_or("", |held| &held.scope);
@@ -78,6 +81,7 @@ impl Oauth {
         once.join(" ")
     }
 
+    /// No token that renews others is asked for: the program can ask again at any time.
     async fn of_program(
         &self,
         web: &Web,
@@ -87,7 +91,7 @@ impl Oauth {
         let client = Identity::of_program(&self.settings, &authority.issuer)?;
         let mut fields = vec![("grant_type", "client_credentials".into())];
         fields.extend(wanted(&scope));
-        let form = Form {
+        let form = TokenForm {
             fields,
             authorization: None,
         };
@@ -95,6 +99,9 @@ impl Oauth {
         asking.await
     }
 
+    /// The port is bound before the client is registered, because the registration names it. The verifier stays
+    /// here and proves later that the code came to whoever began; the state proves that the browser brings the
+    /// answer to this login and to no other.
     async fn of_person(
         &self,
         web: &Web,
@@ -122,7 +129,7 @@ impl Oauth {
         let code = code.map_err(|_| OauthError::NotEnded {
             patience_s: LOGIN_PATIENCE.as_secs(),
         })??;
-        let form = Form {
+        let form = TokenForm {
             fields: vec![
                 ("grant_type", "authorization_code".into()),
                 ("code", code),

@@ -1,4 +1,8 @@
 //! Who we are to an issuer, and how we prove it.
+//!
+//! A client is either one that a person has registered, whose secret stays in the configuration, or one that
+//! this program registers for itself, whose secret is kept with the token. A secret is only ever used with the
+//! client that it belongs to.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +16,7 @@ use super::discover::Authority;
 use super::document::IssuerMetadata;
 use super::error::OauthError;
 use super::settings::OauthSettings;
-use super::web::{Form, Web};
+use super::web::{TokenForm, Web};
 
 /// How a client proves at the token endpoint that it is itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +93,7 @@ impl Identity {
         }
     }
 
+    /// A client without a secret is preferred: a program on a person's machine can keep none from that person.
     async fn register(
         web: &Web,
         issuer: &IssuerMetadata,
@@ -131,9 +136,12 @@ impl Identity {
     }
 
     /// Adds to a request for a token what proves that it is ours.
+    ///
+    /// The secret of a person goes only with the client id of that person, even where a kept login is of
+    /// another client.
     pub(super) fn prove(
         &self,
-        form: &mut Form,
+        form: &mut TokenForm,
         settings: &OauthSettings,
         issuer: &str,
     ) -> Result<(), OauthError> {
@@ -155,7 +163,7 @@ impl Identity {
                 form.fields.push(("client_assertion_type", kind.into()));
                 form.fields.push(("client_assertion", assertion));
             }
-            _ => {}
+            (Proof::None, _) | (Proof::ClientSecretBasic | Proof::ClientSecretPost, None) => {}
         }
         form.fields.push(("client_id", self.id.clone()));
         Ok(())

@@ -19,7 +19,9 @@ use super::token::Kept;
 
 /// Longer than any renewal takes.
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
+/// Between two tries, since the lock is not waited for in a thread.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// More than any token takes; a larger file cannot be understood and counts as none.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The file of one server.
@@ -81,6 +83,7 @@ impl TokenFile {
         }
     }
 
+    /// The lock is on a file of its own, because the file of the token is replaced with each renewal.
     pub(super) async fn lock(&self) -> Result<Held, OauthError> {
         let path = self.path.with_extension("lock");
         let open = || {

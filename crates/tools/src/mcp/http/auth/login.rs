@@ -1,8 +1,12 @@
 //! Logging in and out, which only a person does.
+//!
+//! A login always begins anew: it asks the server what it demands, gains a token as that says, and replaces
+//! whatever was kept. Logging out forgets the token here in any case and tells the issuer where it can be told.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Response, Url};
 
@@ -10,29 +14,39 @@ use super::Oauth;
 use super::challenge::Challenge;
 use super::discover::discover;
 use super::error::OauthError;
-use super::web::{Form, Web, shown_url};
+use super::web::{TokenForm, Web, shown_url};
 use crate::mcp::error::McpError;
-use crate::mcp::http::client::Caller;
+use crate::mcp::http::client::HttpCaller;
 use crate::mcp::http::fault::HttpFault;
 use crate::mcp::settings::HttpEndpoint;
 
+/// For the one question that is asked without a token.
 const ASK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a login has given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedIn {
+    /// Who granted it, by its address.
     pub issuer: String,
     /// What the token is good for, with spaces in between; empty where nothing was said.
     pub scope: String,
     /// Whether it is renewed without a person.
     pub is_renewed: bool,
+    /// Where the tokens are kept; only its owner can read it.
     pub file: PathBuf,
 }
 
 /// Logs in to a server anew, whatever is kept of an older login. The endpoint's `oauth` must be attended and
-/// have a directory for tokens.
-pub async fn login(server: &str, endpoint: &HttpEndpoint) -> Result<LoggedIn, McpError> {
-    let caller = Caller::new(server, endpoint)?;
+/// have a directory for tokens. Boxed, so that it is compiled with this crate and not with whoever awaits it.
+pub fn login<'a>(
+    server: &'a str,
+    endpoint: &'a HttpEndpoint,
+) -> BoxFuture<'a, Result<LoggedIn, McpError>> {
+    Box::pin(logged_in(server, endpoint))
+}
+
+async fn logged_in(server: &str, endpoint: &HttpEndpoint) -> Result<LoggedIn, McpError> {
+    let caller = HttpCaller::new(server, endpoint)?;
     let fault = |error: OauthError| McpError::Login {
         server: server.into(),
         source: Box::new(error),
@@ -43,7 +57,7 @@ pub async fn login(server: &str, endpoint: &HttpEndpoint) -> Result<LoggedIn, Mc
     anew(&caller, oauth).await.map_err(fault)
 }
 
-async fn anew(caller: &Caller, oauth: &Oauth) -> Result<LoggedIn, OauthError> {
+async fn anew(caller: &HttpCaller, oauth: &Oauth) -> Result<LoggedIn, OauthError> {
     let server = &caller.url;
     if oauth.settings.grant.needs_no_login() {
         return Err(OauthError::NotNeeded);
@@ -69,7 +83,7 @@ async fn anew(caller: &Caller, oauth: &Oauth) -> Result<LoggedIn, OauthError> {
 }
 
 /// What the server says to somebody without a token. It is asked for nothing that begins a session.
-async fn refusal(caller: &Caller) -> Result<Response, OauthError> {
+async fn refusal(caller: &HttpCaller) -> Result<Response, OauthError> {
     let asking = caller
         .client
         .post(caller.url.clone())
@@ -86,8 +100,15 @@ async fn refusal(caller: &Caller) -> Result<Response, OauthError> {
 }
 
 /// Forgets a login, and tells the issuer where it wants to know. Whether there was one.
-pub async fn logout(server: &str, endpoint: &HttpEndpoint) -> Result<bool, McpError> {
-    let caller = Caller::new(server, endpoint)?;
+pub fn logout<'a>(
+    server: &'a str,
+    endpoint: &'a HttpEndpoint,
+) -> BoxFuture<'a, Result<bool, McpError>> {
+    Box::pin(logged_out(server, endpoint))
+}
+
+async fn logged_out(server: &str, endpoint: &HttpEndpoint) -> Result<bool, McpError> {
+    let caller = HttpCaller::new(server, endpoint)?;
     let forgotten = match &caller.oauth {
         Some(oauth) => forget(oauth, &caller.url).await,
         None => Ok(false),
@@ -98,6 +119,9 @@ pub async fn logout(server: &str, endpoint: &HttpEndpoint) -> Result<bool, McpEr
     })
 }
 
+/// A file that cannot be understood is removed all the same. The token that renews others is revoked where
+/// there is one, since the standard
+/// wants the tokens that came of it to go with it.
 async fn forget(oauth: &Oauth, server: &Url) -> Result<bool, OauthError> {
     let Some(file) = oauth.file(server) else {
         return Ok(false);
@@ -110,7 +134,7 @@ async fn forget(oauth: &Oauth, server: &Url) -> Result<bool, OauthError> {
     if let Some(place) = &kept.revocation_endpoint {
         let web = Web::new(server, oauth.settings.reach);
         let token = kept.refresh_token.as_ref().unwrap_or(&kept.access_token);
-        let mut form = Form::default();
+        let mut form = TokenForm::default();
         form.fields.push(("token", token.clone()));
         // The token is forgotten here, whether the issuer hears of it or not.
         if kept

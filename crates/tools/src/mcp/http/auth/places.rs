@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// An address in a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub(super) struct Place(pub(super) Url);
+pub(super) struct EndpointUrl(pub(super) Url);
 
-impl TryFrom<String> for Place {
+impl TryFrom<String> for EndpointUrl {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -19,13 +19,13 @@ impl TryFrom<String> for Place {
     }
 }
 
-impl From<Place> for String {
-    fn from(place: Place) -> Self {
+impl From<EndpointUrl> for String {
+    fn from(place: EndpointUrl) -> Self {
         place.0.into()
     }
 }
 
-impl Deref for Place {
+impl Deref for EndpointUrl {
     type Target = Url;
 
     fn deref(&self) -> &Url {

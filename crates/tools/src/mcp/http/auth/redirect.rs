@@ -1,4 +1,8 @@
 //! The end of a login: the browser comes back to a port of this machine, with a code.
+//!
+//! Any page in any browser can reach a port of this machine, so a visitor is believed only if it knows the
+//! state. All others are answered alike and cannot hold the login up: each has a few seconds, and those who say
+//! nothing make room for those who come.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -13,10 +17,12 @@ use super::document::IssuerMetadata;
 use super::error::{OauthError, shown};
 use super::places::is_same_issuer;
 
+/// Enough for the longest code that issuers give.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// How long one visitor may take to say what it wants.
 const VISITOR_TIMEOUT: Duration = Duration::from_secs(5);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// At the same time.
 const VISITORS_MAX: usize = 64;
 const PATH: &str = "/callback";
 
@@ -81,18 +87,18 @@ impl Redirect {
             };
             let brought = brought(&heard, state, issuer);
             // Whether the page is seen does not matter, and nobody waits for a stranger to read one.
-            let said = tokio::time::timeout(VISITOR_TIMEOUT, answer(visitor, page(&brought)));
+            let shown = tokio::time::timeout(VISITOR_TIMEOUT, answer(visitor, page(&brought)));
             match brought {
                 Brought::Code(code) => {
-                    let _unseen = said.await;
+                    let _unseen = shown.await;
                     return Ok(code);
                 }
                 Brought::Error(error) => {
-                    let _unseen = said.await;
+                    let _unseen = shown.await;
                     let issuer = issuer.issuer.clone();
                     return Err(OauthError::Refused { issuer, error });
                 }
-                Brought::Nothing => drop(tokio::spawn(said)),
+                Brought::Nothing => drop(tokio::spawn(shown)),
             }
         }
     }
@@ -141,6 +147,8 @@ async fn answer(mut visitor: TcpStream, page: String) -> std::io::Result<()> {
     visitor.shutdown().await
 }
 
+/// The issuer's name is checked where it is given, and must be given where the issuer says that it does: an
+/// answer of another issuer with the right state would be a mix-up on purpose.
 fn brought(target: &str, state: &str, issuer: &IssuerMetadata) -> Brought {
     let Ok(url) = Url::parse(&format!("http://127.0.0.1{target}")) else {
         return Brought::Nothing;

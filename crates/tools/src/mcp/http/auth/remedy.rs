@@ -1,4 +1,9 @@
 //! What is done when a server refuses a request: another token is had, a bounded number of times.
+//!
+//! The remedies are tried from the cheapest on: a token that somebody else has gained meanwhile, a renewal, a
+//! new grant. Each is used at most once for a request, except the first, so that a server that refuses
+//! everything is not asked for ever. The lock on the token is held meanwhile: requests that were refused
+//! together wait, and find the new token.
 
 use std::sync::Arc;
 
@@ -16,6 +21,8 @@ use crate::mcp::http::fault::HttpFault;
 const TAKEN_MAX: u8 = 3;
 
 /// What was done about the refusals of one request.
+///
+/// It is handed from one refusal of a request to the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::mcp::http) struct Remedies {
     taken: u8,
@@ -25,7 +32,7 @@ pub(in crate::mcp::http) struct Remedies {
 }
 
 /// A refusal that another token may cure.
-struct Refusal {
+struct TokenRefusal {
     server: Url,
     challenge: Challenge,
     /// What the request carried.
@@ -48,7 +55,7 @@ impl Oauth {
             403 if challenge.wants_more_scope() => {}
             _ => return Ok(None),
         }
-        let refusal = Refusal {
+        let refusal = TokenRefusal {
             server: server.clone(),
             challenge,
             used,
@@ -66,7 +73,7 @@ impl Oauth {
     async fn cure(
         &self,
         name: &str,
-        refusal: &Refusal,
+        refusal: &TokenRefusal,
         mut done: Remedies,
     ) -> Result<Remedies, HttpFault> {
         let mut kept = self.kept.lock().await;
@@ -104,7 +111,7 @@ impl Oauth {
     async fn widen(
         &self,
         name: &str,
-        refusal: &Refusal,
+        refusal: &TokenRefusal,
         mut done: Remedies,
         kept: MutexGuard<'_, Option<Kept>>,
     ) -> Result<Remedies, HttpFault> {
@@ -127,9 +134,10 @@ impl Oauth {
         self.settings.grant.needs_no_login() || self.visit.is_some()
     }
 
+    /// The old token stays in use if no new one is granted.
     async fn replace(
         &self,
-        refusal: &Refusal,
+        refusal: &TokenRefusal,
         mut kept: MutexGuard<'_, Option<Kept>>,
     ) -> Result<(), OauthError> {
         let held = kept.as_ref();

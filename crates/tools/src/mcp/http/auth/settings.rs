@@ -27,42 +27,55 @@ impl Grant {
 /// Who vouches for a person, and with what the person is known there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdentityProvider {
+    /// Where it is asked for an assertion.
     pub place: ProviderPlace,
     /// The client that the provider knows, for which it issued the identity token.
     pub client_id: String,
+    /// Absent where the client is a public one.
     pub client_secret: Option<String>,
+    /// Exchanged for the assertion.
     pub subject: Subject,
+    /// What the subject is in the words of the exchange.
     pub subject_kind: SubjectKind,
 }
 
+/// Where an identity provider is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProviderPlace {
     /// It says itself where tokens are had.
     Issuer(String),
+    /// Asked as it is, for a provider that has no document of itself.
     TokenEndpoint(String),
 }
 
 /// What the provider gave at the person's login.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Subject {
-    Said(String),
+    /// As the configuration has it.
+    Token(String),
     /// Read whenever it is needed, because whoever writes it renews it.
     InFile(PathBuf),
 }
 
+/// Which kind of token shows who the person is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubjectKind {
+    /// Good for minutes: whoever logs in renews it.
     #[default]
     IdToken,
+    /// Good for long, where the provider takes it for the exchange.
     RefreshToken,
 }
 
+/// What a person says about how tokens of one server are had. The default is a login with a client that registers itself.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct OauthSettings {
+    /// Decides which of the other fields count.
     pub grant: Grant,
     /// A client that the issuer knows, or the `https:` address of a document that describes one. Without it
     /// a client is registered.
     pub client_id: Option<String>,
+    /// Absent for a client without one, and where a key stands in its place.
     pub client_secret: Option<String>,
     /// A key of the curve P-256 in PKCS #8, instead of a secret.
     pub private_key_pem: Option<String>,
@@ -103,7 +116,7 @@ impl fmt::Debug for IdentityProvider {
 impl fmt::Debug for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Said(_) => f.write_str("Said"),
+            Self::Token(_) => f.write_str("Token"),
             Self::InFile(path) => f.debug_tuple("InFile").field(path).finish(),
         }
     }

@@ -7,22 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use super::error::OauthError;
 use super::identity::Identity;
-use super::places::Place;
+use super::places::EndpointUrl;
 use super::settings::OauthSettings;
-use super::web::{Answer, Form, Web, shown_url};
+use super::web::{TokenForm, Web, WebAnswer, shown_url};
 
 /// A token is renewed this long before it expires, or after three quarters of a short life.
 const MARGIN_S: u64 = 30;
 
 /// A token, and all that is needed to renew it. It is good for one server.
+///
+/// It is what the file of a login holds. Fields that are added must be optional, or older files are not
+/// understood and a person has to log in again.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) server: String,
     pub(super) issuer: String,
     pub(super) resource: String,
-    pub(super) token_endpoint: Place,
+    pub(super) token_endpoint: EndpointUrl,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) revocation_endpoint: Option<Place>,
+    pub(super) revocation_endpoint: Option<EndpointUrl>,
     pub(super) client: Identity,
     pub(super) access_token: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +76,7 @@ impl Kept {
         mut self,
         web: &Web,
         settings: &OauthSettings,
-        mut form: Form,
+        mut form: TokenForm,
     ) -> Result<Self, OauthError> {
         form.fields.push(("resource", self.resource.clone()));
         self.client.prove(&mut form, settings, &self.issuer)?;
@@ -90,7 +93,8 @@ impl Kept {
         Ok(self)
     }
 
-    fn granted(&self, answer: &Answer) -> Result<Granted, OauthError> {
+    /// A token that could not be sent is refused here, where the issuer can be named.
+    fn granted(&self, answer: &WebAnswer) -> Result<Granted, OauthError> {
         if !answer.is_good {
             return Err(OauthError::Refused {
                 issuer: self.issuer.clone(),
@@ -117,7 +121,7 @@ impl Kept {
         settings: &OauthSettings,
         refresh_token: String,
     ) -> Result<Self, OauthError> {
-        let form = Form {
+        let form = TokenForm {
             fields: vec![
                 ("grant_type", "refresh_token".into()),
                 ("refresh_token", refresh_token),

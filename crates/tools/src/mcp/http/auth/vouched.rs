@@ -18,7 +18,7 @@ use super::gain::{bare, wanted};
 use super::identity::Identity;
 use super::settings::{IdentityProvider, ProviderPlace, Subject, SubjectKind};
 use super::token::Kept;
-use super::web::{Answer, Form, Web, shown_url};
+use super::web::{TokenForm, Web, WebAnswer, shown_url};
 
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -56,7 +56,7 @@ impl Oauth {
         let assertion = self.assertion(provider, authority, &scope).await?;
         let mut fields = vec![("grant_type", BEARER.into()), ("assertion", assertion)];
         fields.extend(wanted(&scope));
-        let form = Form {
+        let form = TokenForm {
             fields,
             authorization: None,
         };
@@ -83,7 +83,7 @@ impl Oauth {
             ("subject_token_type", provider.subject_kind.name().into()),
         ];
         fields.extend(wanted(scope));
-        let mut form = Form {
+        let mut form = TokenForm {
             fields,
             authorization: None,
         };
@@ -122,7 +122,7 @@ impl IdentityProvider {
         }
     }
 
-    fn exchanged(&self, endpoint: &Url, answer: &Answer) -> Result<String, OauthError> {
+    fn exchanged(&self, endpoint: &Url, answer: &WebAnswer) -> Result<String, OauthError> {
         if !answer.is_good {
             return Err(OauthError::NotVouched {
                 provider: shown_url(endpoint),
@@ -142,7 +142,7 @@ impl IdentityProvider {
 
     fn subject(&self) -> Result<String, OauthError> {
         let text = match &self.subject {
-            Subject::Said(text) => text.clone(),
+            Subject::Token(text) => text.clone(),
             Subject::InFile(path) => read(path).map_err(|source| OauthError::Subject {
                 path: path.clone(),
                 source,
@@ -161,7 +161,7 @@ impl Subject {
     /// Where a person has to look.
     fn place(&self) -> String {
         match self {
-            Self::Said(_) => "`token` of `identityProvider`".into(),
+            Self::Token(_) => "`token` of `identityProvider`".into(),
             Self::InFile(path) => format!("{path:?}"),
         }
     }

@@ -8,27 +8,29 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
+use bonded_outbound::is_loopback;
 use futures_util::StreamExt as _;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Response, Url};
 use serde::de::DeserializeOwned;
 
 use super::error::{OauthError, shown};
-use crate::mcp::http::client::{is_loopback, judged};
+use crate::mcp::http::client::judged;
 use crate::mcp::http::fault::HttpFault;
 use crate::rest::{JudgingResolver, Reach, may_reach, system_lookup};
 
+/// Documents and tokens are a few kilobytes.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
 /// A form with the secrets that go into a header instead.
 #[derive(Debug, Default)]
-pub(super) struct Form {
+pub(super) struct TokenForm {
     pub(super) fields: Vec<(&'static str, String)>,
     pub(super) authorization: Option<HeaderValue>,
 }
 
 /// An answer that is neither lost nor endless.
-pub(super) struct Answer {
+pub(super) struct WebAnswer {
     pub(super) is_good: bool,
     pub(super) status: u16,
     body: Vec<u8>,
@@ -45,6 +47,8 @@ pub(super) struct Web {
 }
 
 impl Web {
+    /// A server in a private network may name an issuer there: the person who named the server is in that
+    /// network.
     pub(super) fn new(server: &Url, reach: Reach) -> Self {
         let is_private = is_loopback(server) || literal(server).is_some_and(is_no_public);
         Self {
@@ -97,7 +101,11 @@ impl Web {
         }
     }
 
-    pub(super) async fn post_form(&self, url: &Url, form: &Form) -> Result<Answer, OauthError> {
+    pub(super) async fn post_form(
+        &self,
+        url: &Url,
+        form: &TokenForm,
+    ) -> Result<WebAnswer, OauthError> {
         self.judge(url)?;
         let mut headers = kind("application/x-www-form-urlencoded");
         if let Some(authorization) = &form.authorization {
@@ -111,7 +119,7 @@ impl Web {
         &self,
         url: &Url,
         body: &serde_json::Value,
-    ) -> Result<Answer, OauthError> {
+    ) -> Result<WebAnswer, OauthError> {
         self.judge(url)?;
         let headers = kind("application/json");
         self.ask(Method::POST, url, headers, body.to_string()).await
@@ -123,7 +131,7 @@ impl Web {
         url: &Url,
         headers: HeaderMap,
         body: String,
-    ) -> Result<Answer, OauthError> {
+    ) -> Result<WebAnswer, OauthError> {
         let unreachable = |fault: HttpFault| OauthError::Unreachable {
             url: shown_url(url),
             why: fault.to_string(),
@@ -140,7 +148,7 @@ impl Web {
         let body = read(response).await.map_err(unreachable)?;
         let url = shown_url(url);
         match body {
-            Some(body) => Ok(Answer {
+            Some(body) => Ok(WebAnswer {
                 is_good: status.is_success(),
                 status: status.as_u16(),
                 body,
@@ -153,6 +161,7 @@ impl Web {
         }
     }
 
+    /// One for each origin, with a resolver that knows its host alone.
     fn client(&self, url: &Url) -> Result<Client, OauthError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let origin = url.origin().ascii_serialization();
@@ -175,7 +184,7 @@ impl Web {
     }
 }
 
-impl Answer {
+impl WebAnswer {
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, OauthError> {
         serde_json::from_slice(&self.body).map_err(|error| OauthError::BadDocument {
             url: self.url.clone(),
@@ -267,11 +276,11 @@ mod tests {
         ] {
             let web = Web::new(&server.parse().expect("a URL"), reach);
             let judged = web.judge(&url.parse().expect("a URL"));
-            let said = judged
+            let refusal = judged
                 .err()
                 .map_or(String::new(), |error| error.to_string());
-            assert!(said.contains(part), "{url}: {said}");
-            assert_eq!(said.is_empty(), part.is_empty(), "{url}: {said}");
+            assert!(refusal.contains(part), "{url}: {refusal}");
+            assert_eq!(refusal.is_empty(), part.is_empty(), "{url}: {refusal}");
         }
     }
 }

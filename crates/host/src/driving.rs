@@ -1,0 +1,185 @@
+//! Driving: a run is begun or taken up, given to the driver, and brought to its end.
+//!
+//! Whoever drives a run holds its claim in the store. Tools are opened before the first entry is
+//! written, so that a run which cannot have its tools never begins. A panic on the way ends the run and
+//! not the process.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bonded_kernel::{self as kernel, Input, Run, RunId, RunStarted, Text};
+use bonded_tools::Registry;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, join};
+use tokio_util::sync::CancellationToken;
+
+use crate::counter::Counter;
+use crate::driver::{Driver, GoalTexts, MemoryLink, panic_message};
+use crate::error::HostError;
+use crate::host::{Goal, Host, PROGRAM};
+use crate::windows;
+
+impl Host {
+    /// Starts a run under an id that a caller chose, or takes up the one that has it already, and drives
+    /// it to its end.
+    ///
+    /// The same goal must be given again: another one under the same id is refused, because the answer
+    /// would be to another question.
+    pub async fn run_as(
+        &self,
+        id: RunId,
+        goal: Goal,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        if self.store.head(&id).await?.is_none() {
+            return self.run(id, goal, cancel).await;
+        }
+        let mask = self.secrets.mask_of(&goal.config);
+        let (text, _) = GoalTexts::new(goal.text, goal.system, &mask).kept();
+        self.go_on(&id, Some(&text), cancel).await
+    }
+
+    /// Starts a run under a new id and drives it to its end.
+    ///
+    /// The servers are asked for their windows while the tools open, since both wait for others.
+    pub async fn run(
+        &self,
+        id: RunId,
+        mut goal: Goal,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        let asked = windows::ask(&*self.transport, &goal.config);
+        let (registry, windows) = join(self.tools.open(&goal.config), asked).await;
+        let registry = registry?;
+        for (target, window) in goal.config.targets.iter_mut().zip(windows) {
+            windows::take(target, window);
+        }
+        let driving = self.begin(&id, goal, registry, cancel);
+        self.guard(&id, driving).await
+    }
+
+    /// What a run is made of is put on the heap outside of any future: thousands of runs may wait.
+    fn begin<'a>(
+        &'a self,
+        id: &RunId,
+        goal: Goal,
+        registry: Arc<Registry>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<Run, HostError>> {
+        let counter = Counter::of(&goal.config);
+        let catalog = registry.catalog().clone();
+        let mask = self.secrets.mask_of(&goal.config);
+        let asked = GoalTexts::new(goal.text, goal.system, &mask);
+        let (text, system) = asked.kept();
+        let mut started = RunStarted::new(text, system, goal.config, catalog);
+        started.program = Some(PROGRAM.into());
+        started.counted = counter.seed(&started, registry.catalog());
+        let (run, step) = kernel::start(id.clone(), self.clock.now(), started);
+        let driver = Driver {
+            host: self,
+            run,
+            registry,
+            cancel,
+            counter,
+            memory: MemoryLink::default(),
+            asked: asked.unless_kept(),
+            ahead_ms: 0,
+        };
+        Box::pin(driver.drive(step))
+    }
+
+    /// Takes a run up that no living process drives, and drives it to its end, or until it waits for a
+    /// person. A run that has ended, or that waits, is returned as it is; one that is for a work item is refused.
+    pub async fn resume(&self, id: &RunId, cancel: CancellationToken) -> Result<Run, HostError> {
+        self.go_on(id, None, cancel).await
+    }
+
+    /// The claim comes first: a log that is read before it may have gone on when the claim is made.
+    ///
+    /// Whatever stands in the way after the claim releases it again.
+    async fn go_on(
+        &self,
+        id: &RunId,
+        goal: Option<&Text>,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        self.store.claim(id).await?;
+        let run = match Box::pin(self.load_to_drive(id, goal)).await {
+            Ok(run) if run.termination().is_none() && run.waiting_call().is_none() => run,
+            done_or_waiting_or_unusable => {
+                self.store.release(id).await?;
+                return done_or_waiting_or_unusable;
+            }
+        };
+        let registry = match self.tools.open(run.config()).await {
+            // What the log says the tools are is what the model was told.
+            Ok(registry) => registry.pinned_to(run.catalog()),
+            Err(error) => {
+                self.store.release(id).await?;
+                return Err(error);
+            }
+        };
+        let driving = self.take_up(run, registry, cancel);
+        self.guard(id, driving).await
+    }
+
+    /// A clock that was set back since the last entry is made up for, so that time in the log goes on.
+    fn take_up<'a>(
+        &'a self,
+        mut run: Run,
+        registry: Arc<Registry>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<Run, HostError>> {
+        let now = self.clock.now();
+        let ahead_ms = run.last_at() - now;
+        let step = kernel::step(&mut run, now.plus(ahead_ms), Input::Resumed);
+        let counter = Counter::of(run.config());
+        let driver = Driver {
+            host: self,
+            run,
+            registry,
+            cancel,
+            counter,
+            memory: MemoryLink::default(),
+            asked: None,
+            ahead_ms,
+        };
+        Box::pin(driver.drive(step))
+    }
+
+    /// A run for a work item belongs to its plan, which would not know what came of it.
+    async fn load_to_drive(&self, id: &RunId, goal: Option<&Text>) -> Result<Run, HostError> {
+        let run = self.load(id).await?;
+        if let (None, Some(item), None) = (goal, &run.config().item, run.termination()) {
+            return Err(HostError::OfPlan {
+                run: id.clone(),
+                plan: item.plan.clone(),
+            });
+        }
+        if goal.is_some_and(|goal| run.goal() != goal) {
+            return Err(HostError::OtherGoal { run: id.clone() });
+        }
+        Ok(run)
+    }
+
+    /// A panic while a run is driven ends that run as fatal, and the process goes on.
+    ///
+    /// The log is written to by a new load of the run: what the panicking driver had in memory is not
+    /// used.
+    async fn guard(
+        &self,
+        id: &RunId,
+        driving: BoxFuture<'_, Result<Run, HostError>>,
+    ) -> Result<Run, HostError> {
+        match AssertUnwindSafe(driving).catch_unwind().await {
+            Ok(result) => result,
+            Err(panic) => {
+                let message = self.secrets.mask().owned(panic_message(&*panic));
+                let input = || Input::Panicked {
+                    message: message.clone(),
+                };
+                self.interject(id, input).await
+            }
+        }
+    }
+}

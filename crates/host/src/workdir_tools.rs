@@ -1,0 +1,92 @@
+//! The built-in tools of a working directory, which runs share.
+//!
+//! To open a directory and to try a sandbox costs something, and many runs have the same; so they are
+//! opened once by all that could make them differ.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bonded_kernel::{OwnTools, RunConfig, SandboxConfig};
+use bonded_tools::{Registry, Tool, Workdir, builtin};
+use futures_util::future::BoxFuture;
+
+use crate::confinement::Confinement;
+use crate::error::HostError;
+use crate::host::Toolset;
+
+/// The built-in tools; runs that share a directory and what holds for their commands share them.
+#[derive(Default)]
+pub struct WorkdirTools {
+    confinement: Confinement,
+    opened: Mutex<BTreeMap<ToolTerms, Arc<Registry>>>,
+}
+
+/// The directory, the kernel's own tools, what is demanded for commands, the files with secrets, and which tools.
+type ToolTerms = (
+    String,
+    OwnTools,
+    Option<Box<SandboxConfig>>,
+    Vec<String>,
+    Option<Vec<String>>,
+);
+
+impl std::fmt::Debug for WorkdirTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WorkdirTools")
+    }
+}
+
+impl Toolset for WorkdirTools {
+    fn open<'a>(
+        &'a self,
+        config: &'a RunConfig,
+    ) -> BoxFuture<'a, Result<Arc<Registry>, HostError>> {
+        Box::pin(std::future::ready(self.open_now(config)))
+    }
+}
+
+impl WorkdirTools {
+    /// `confinement` holds for the commands of all runs.
+    pub fn new(confinement: Confinement) -> Self {
+        Self {
+            confinement,
+            opened: Mutex::default(),
+        }
+    }
+
+    /// Under the lock, so that runs which begin together open a directory once.
+    fn open_now(&self, config: &RunConfig) -> Result<Arc<Registry>, HostError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let secrets = config.targets.iter().flat_map(|it| it.secrets_in.clone());
+        let key = (
+            config.dir.clone(),
+            config.own_tools,
+            config.sandbox.clone(),
+            secrets.collect(),
+            config.builtin.clone(),
+        );
+        if let Some(registry) = opened.get(&key) {
+            return Ok(registry.clone());
+        }
+        let workdir =
+            Workdir::open(Path::new(&config.dir)).map_err(|error| HostError::Workdir {
+                dir: config.dir.clone(),
+                why: error.to_string(),
+            })?;
+        let sandbox = self
+            .confinement
+            .of_commands(config)
+            .map_err(|source| HostError::Sandbox { source })?;
+        let is_given = |tool: &Arc<dyn Tool>| {
+            let given = config.builtin.as_ref();
+            given.is_none_or(|names| names.contains(&tool.spec().name))
+        };
+        let tools = builtin(workdir, &sandbox).into_iter().filter(is_given);
+        let registry = Registry::of_run(tools.collect(), config)
+            .map_err(|source| HostError::Catalog { source })?;
+        let registry = Arc::new(registry);
+        opened.insert(key, registry.clone());
+        Ok(registry)
+    }
+}

@@ -1,0 +1,72 @@
+//! A listener on which agents are served, with MCP and with whatever stands beside them, until it is stopped.
+//!
+//! Stopping goes in steps: no new connections, then time for the runs under way, then runs are let go of, and last some
+//! time for clients to read. A run that was let go of stays in the store, and is taken up by whoever asks with its key.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use bonded_host::agent::AgentTools;
+use bonded_host::{CancellationToken, Host};
+use bonded_web::connection::{self, Connections};
+use tokio::net::TcpListener;
+
+use crate::agents::{AgentServer, ServerSettings, routes};
+use crate::mcp::endpoint;
+
+/// How long clients may take to read the last of their answers.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, or were let
+/// go of.
+pub async fn serve(
+    listener: TcpListener,
+    settings: ServerSettings,
+    host: Arc<Host>,
+    tools: Arc<AgentTools>,
+    beside: Router,
+    stop: CancellationToken,
+) {
+    let end_runs = CancellationToken::new();
+    let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
+    let connection_max = settings.connection_max;
+    let interrupt = host.interrupt.clone();
+    let server = AgentServer::new(settings, host, tools, end_runs.clone());
+    let runs = server.runs.clone();
+    let mcp = has_mcp.then(|| endpoint::router(server.clone(), connection_max, stop.clone()));
+    let router = routes::router(server, mcp).merge(beside);
+    let mut connections = accept(listener, router, stop).await;
+    let mut quiet = std::pin::pin!(async {
+        connections.wait().await;
+        runs.ended().await;
+    });
+    if tokio::time::timeout(stop_after, &mut quiet).await.is_err() {
+        // Runs are let go of: whoever asks again with the same key takes them up.
+        interrupt.cancel();
+        end_runs.cancel();
+        runs.ended().await;
+        // A client that does not read must not keep the process.
+        let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
+    }
+}
+
+/// Serves what has no runs of its own until `stop` is cancelled and the requests under way have been answered.
+pub async fn serve_router(
+    listener: TcpListener,
+    router: Router,
+    stop_after: Duration,
+    stop: CancellationToken,
+) {
+    let mut connections = accept(listener, router, stop).await;
+    // A client that does not read must not keep the process.
+    let _unread = tokio::time::timeout(stop_after, connections.wait()).await;
+}
+
+/// Raises the bound on open files first, because every connection is one.
+async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) -> Connections {
+    if let Some(few) = connection::raise_descriptors() {
+        tracing::warn!("{few}");
+    }
+    connection::accept(listener, router, stop).await
+}

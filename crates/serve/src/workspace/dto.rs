@@ -1,0 +1,60 @@
+//! The bodies that the workspace's routes take and give, one file for each kind of thing.
+//!
+//! Types of the kernel and of the rules are never the wire's: they are converted here, so that a name that changes there
+//! changes nothing that clients see. In tests each type has a schema, from which `docs/openapi.json` is written; doc
+//! comments are its descriptions.
+
+mod details;
+mod errors;
+mod events;
+mod health;
+mod members;
+mod notes;
+mod proofs;
+mod rules;
+mod runs;
+mod scalars;
+mod search;
+mod sessions;
+mod users;
+mod words;
+mod workspaces;
+
+pub(crate) use details::{
+    BytesDetails, CurrentNote, FaultAnswer, FaultDetails, MeantOperation, RateDetails, Recovery,
+    RoleDetails, StaleDetails, StreamDetails, ValuesDetails,
+};
+pub(crate) use errors::ErrorAnswer;
+pub(crate) use events::{EventAnswer, actor};
+pub(crate) use health::{Alive, Health, Readiness, Ready, ReadyProvider};
+pub(crate) use members::{Member, Members, NewMember};
+pub(crate) use notes::{
+    Backlinks, MetadataValue, NewNote, Note, NoteEdit, NoteHistory, NoteSummary, Notes, PatchOp,
+    TitleEdit, Undelete,
+};
+pub(crate) use proofs::{
+    MadeToken, NewPassword, NewToken, SessionList, SessionSummary, TokenList, TokenSummary,
+};
+pub(crate) use rules::{Launch, NewRule, RuleAnswer, RuleEdit, Rules};
+pub(crate) use runs::{
+    Decision, Issues, OperationAnswer, ReviewRequest, Reviewed, ReviewedStatus, RunAnswer,
+    RunWhole, Runs,
+};
+pub(crate) use scalars::{Id, Timestamp};
+pub(crate) use search::{Degradation, Hit, SearchAnswer};
+pub(crate) use sessions::{Credentials, LoggedIn, Registered, SessionAnswer};
+pub(crate) use users::{
+    Acceptance, EntryState, Invitation, ListedUser, NewOwner, NewUser, User, UserEdit, UserList,
+};
+pub(crate) use words::SearchMode;
+pub(crate) use workspaces::{NewWorkspace, Workspace, WorkspaceEdit, Workspaces};
+
+/// In tests every body has a schema; the program itself needs none.
+#[cfg(test)]
+pub(crate) use schemars::JsonSchema as Schema;
+
+#[cfg(not(test))]
+pub(crate) trait Schema {}
+
+#[cfg(not(test))]
+impl<T> Schema for T {}

@@ -1,0 +1,25 @@
+//! What every kind of action says of itself.
+
+/// What a person asks of a run.
+pub(super) const REQUEST_BYTES_MAX: usize = 64 << 10;
+
+/// An action of one kind. Nothing here has a default, so that a new kind has to answer all of it.
+pub(super) trait RuleAction {
+    /// What the run is asked, where the action says it.
+    fn request(&self) -> Option<&str>;
+
+    /// What no other run may use while this one goes on, as the action names it.
+    fn exclusive(&self) -> Option<Resource<'_>>;
+
+    /// The prompt file that is read before a rule with the action is taken.
+    fn prompt_path(&self) -> Option<&str>;
+}
+
+/// Something that one run uses at a time, by the name that a rule has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource<'a> {
+    /// The memory of an agent.
+    Memory(&'a str),
+    /// The tree that a plan changes.
+    Tree(&'a str),
+}

@@ -1,0 +1,65 @@
+//! The action `run`: a run of an agent file.
+//!
+//! The agent file says what the run may do and under which guarantees; the rule only names the file, the goal and the
+//! directory. Both paths are judged by the host.
+
+use bonded_kernel::WorkspaceId;
+use serde::Serialize;
+
+use super::path::{read_optional_path, read_path};
+use super::rule_action::{REQUEST_BYTES_MAX, Resource, RuleAction};
+use crate::fault::RuleFields;
+use crate::surroundings::Surroundings;
+
+/// A week, in milliseconds.
+const RUN_TIMEOUT_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// A run of an agent file with a goal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunAction {
+    /// The path of the agent file, which the host lets rules of the workspace use.
+    pub agent_file: String,
+    /// What the run is to do.
+    pub goal: String,
+    /// The directory that its tools work in; that of the agent file where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dir: Option<String>,
+    /// The server's own limit where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+impl RuleAction for RunAction {
+    fn request(&self) -> Option<&str> {
+        Some(&self.goal)
+    }
+
+    fn exclusive(&self) -> Option<Resource<'_>> {
+        None
+    }
+
+    fn prompt_path(&self) -> Option<&str> {
+        None
+    }
+}
+
+const FIELDS: [&str; 5] = ["kind", "agent_file", "goal", "dir", "timeout_ms"];
+
+/// All four fields are read before the missing ones end it, so that every fault is found at once.
+pub(super) fn read(
+    fields: &mut RuleFields<'_, '_>,
+    workspace: &WorkspaceId,
+    host: &dyn Surroundings,
+) -> Option<RunAction> {
+    fields.refuse_unknown(&FIELDS);
+    let agent_file = read_path(fields, "agent_file", workspace, host);
+    let goal = fields.required_text("goal", REQUEST_BYTES_MAX);
+    let dir = read_optional_path(fields, "dir", workspace, host);
+    let timeout_ms = fields.whole("timeout_ms", 1..=RUN_TIMEOUT_MS_MAX);
+    Some(RunAction {
+        agent_file: agent_file?,
+        goal: goal?.to_owned(),
+        dir,
+        timeout_ms,
+    })
+}

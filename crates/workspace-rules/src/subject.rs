@@ -1,0 +1,192 @@
+//! What an event is about, and what it says of that: the one list that tells the events apart by what they change.
+//!
+//! Whoever folds, stores or follows events asks [`WorkspaceEvent::subject`], so that a new event of a note is thought of
+//! by whoever follows notes and by nobody else.
+
+use bonded_kernel::{NoteId, OperationId, RuleId, RunId, UserId};
+use serde_json::Value;
+
+use super::automation::{Issue, Operation, RunFinished, RunQueued, RunStatus};
+use super::event::{MemberSet, NoteCreated, NoteUpdated, WorkspaceEvent};
+use super::note::WorkspaceState;
+use super::rule::Rule;
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventSubject<'a> {
+    /// The workspace itself.
+    Workspace(WorkspaceFact<'a>),
+    /// Who is a member of it.
+    Member(MemberFact<'a>),
+    /// A note of it.
+    Note(NoteId, NoteFact<'a>),
+    /// A rule of it.
+    Rule(RuleFact<'a>),
+    /// A run of a rule.
+    Run(&'a RunId, RunFact<'a>),
+    /// What a run proposes to a person.
+    Operation(OperationFact<'a>),
+    /// What a person is to look at.
+    Issue(&'a Issue),
+}
+
+/// What became of the workspace itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WorkspaceFact<'a> {
+    /// The first event of every workspace.
+    Created { name: &'a str },
+    /// What is absent stayed as it was.
+    Updated {
+        name: Option<&'a str>,
+        state: Option<WorkspaceState>,
+    },
+}
+
+/// Who became a member, or is none any more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MemberFact<'a> {
+    /// Somebody became a member, or has another role.
+    Set(&'a MemberSet),
+    /// Somebody is no member any more.
+    Removed(UserId),
+}
+
+/// What became of a note.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NoteFact<'a> {
+    /// The first event of the note.
+    Created(&'a NoteCreated),
+    /// Some of its fields changed.
+    Updated(&'a NoteUpdated),
+    /// Only the title changed.
+    TitleChanged(&'a str),
+    /// It is hidden from lists and searches.
+    Deleted,
+    /// It is there again, as it was.
+    Undeleted,
+    /// One key was set; the others stayed.
+    MetadataSet { key: &'a str, value: &'a Value },
+    /// One key was taken away.
+    MetadataDeleted { key: &'a str },
+}
+
+/// What became of a rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RuleFact<'a> {
+    /// The rule as it began, whole.
+    Created(&'a Rule),
+    /// The rule as it became, whole.
+    Updated(&'a Rule),
+    /// It fires for nothing any more.
+    Deleted(RuleId),
+}
+
+/// How far a run of a rule came.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RunFact<'a> {
+    /// A rule fired.
+    Queued(&'a RunQueued),
+    /// It is driven, for the first time or again.
+    Running,
+    /// It reached its goal.
+    Succeeded(&'a RunFinished),
+    /// It came to nothing.
+    Failed(&'a RunFinished),
+    /// It was ended before it came to anything.
+    Cancelled(&'a RunFinished),
+}
+
+/// What became of an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OperationFact<'a> {
+    /// It waits for a person.
+    Proposed(&'a Operation),
+    /// What it wanted is written, by the event before this one.
+    Applied(OperationId),
+    /// Nothing of it is written.
+    Rejected {
+        operation_id: OperationId,
+        reject_reason: Option<&'a str>,
+    },
+}
+
+impl RunFact<'_> {
+    /// The status that the run has then.
+    pub const fn status(&self) -> RunStatus {
+        match self {
+            Self::Queued(_) => RunStatus::Queued,
+            Self::Running => RunStatus::Running,
+            Self::Succeeded(_) => RunStatus::Succeeded,
+            Self::Failed(_) => RunStatus::Failed,
+            Self::Cancelled(_) => RunStatus::Cancelled,
+        }
+    }
+}
+
+impl WorkspaceEvent {
+    /// What the event is about, and what it says of it.
+    pub fn subject(&self) -> EventSubject<'_> {
+        match self {
+            Self::WorkspaceCreated { name } => {
+                EventSubject::Workspace(WorkspaceFact::Created { name })
+            }
+            Self::WorkspaceUpdated { name, state } => {
+                EventSubject::Workspace(WorkspaceFact::Updated {
+                    name: name.as_deref(),
+                    state: *state,
+                })
+            }
+            Self::MemberSet(set) => EventSubject::Member(MemberFact::Set(set)),
+            Self::MemberRemoved { user_id } => EventSubject::Member(MemberFact::Removed(*user_id)),
+            Self::NoteCreated(it) => EventSubject::Note(it.note_id, NoteFact::Created(it)),
+            Self::NoteUpdated(it) => EventSubject::Note(it.note_id, NoteFact::Updated(it)),
+            Self::NoteTitleChanged { note_id, title } => {
+                EventSubject::Note(*note_id, NoteFact::TitleChanged(title))
+            }
+            Self::NoteDeleted { note_id } => EventSubject::Note(*note_id, NoteFact::Deleted),
+            Self::NoteUndeleted { note_id } => EventSubject::Note(*note_id, NoteFact::Undeleted),
+            Self::NoteMetadataSet {
+                note_id,
+                key,
+                value,
+            } => EventSubject::Note(*note_id, NoteFact::MetadataSet { key, value }),
+            Self::NoteMetadataDeleted { note_id, key } => {
+                EventSubject::Note(*note_id, NoteFact::MetadataDeleted { key })
+            }
+            Self::RuleCreated { rule } => EventSubject::Rule(RuleFact::Created(rule)),
+            Self::RuleUpdated { rule } => EventSubject::Rule(RuleFact::Updated(rule)),
+            Self::RuleDeleted { rule_id } => EventSubject::Rule(RuleFact::Deleted(*rule_id)),
+            Self::AutomationQueued(it) => EventSubject::Run(&it.run_id, RunFact::Queued(it)),
+            Self::AutomationRunning { run_id, .. } => EventSubject::Run(run_id, RunFact::Running),
+            Self::AutomationSucceeded(it) => EventSubject::Run(&it.run_id, RunFact::Succeeded(it)),
+            Self::AutomationFailed(it) => EventSubject::Run(&it.run_id, RunFact::Failed(it)),
+            Self::AutomationCancelled(it) => EventSubject::Run(&it.run_id, RunFact::Cancelled(it)),
+            Self::OperationProposed(it) => EventSubject::Operation(OperationFact::Proposed(it)),
+            Self::OperationApplied { operation_id, .. } => {
+                EventSubject::Operation(OperationFact::Applied(*operation_id))
+            }
+            Self::OperationRejected {
+                operation_id,
+                reject_reason,
+                ..
+            } => EventSubject::Operation(OperationFact::Rejected {
+                operation_id: *operation_id,
+                reject_reason: reject_reason.as_deref(),
+            }),
+            Self::IssueRecorded(issue) => EventSubject::Issue(issue),
+        }
+    }
+
+    /// The note that the event is about.
+    pub fn note_id(&self) -> Option<NoteId> {
+        match self.subject() {
+            EventSubject::Note(note_id, _) => Some(note_id),
+            EventSubject::Workspace(_)
+            | EventSubject::Member(_)
+            | EventSubject::Rule(_)
+            | EventSubject::Run(..)
+            | EventSubject::Operation(_)
+            | EventSubject::Issue(_) => None,
+        }
+    }
+}
