@@ -17,12 +17,15 @@ use std::process::{Command, ExitCode};
 
 use bonded_kernel::SandboxLevel;
 use fork::{Fork, fork};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{AtFlags, Mode, OFlags, open, unlinkat};
+use rustix::io::retry_on_intr;
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, getppid, kill_process,
-    kill_process_group, set_dumpable_behavior, set_parent_process_death_signal, setsid, waitpid,
+    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpgrp, getpid, getppid,
+    kill_process, kill_process_group, pidfd_open, set_dumpable_behavior,
+    set_parent_process_death_signal, setsid, waitpid,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, pipe};
@@ -35,6 +38,12 @@ use super::{bubblewrap, inside, limits, mounts, namespaces};
 
 /// Itself, even where its file was replaced meanwhile.
 pub(super) const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// How long a parent that was killed may take to let go of what it holds.
+const PARENT_EXIT: Timespec = Timespec {
+    tv_sec: 30,
+    tv_nsec: 0,
+};
 
 /// The fault is opened first: whatever fails afterwards can be told through it.
 pub(super) fn run(order: Order, program: &OsString, args: &[OsString]) -> Result<ExitCode, String> {
@@ -192,6 +201,8 @@ struct Remains {
     above: OwnedFd,
     git: PathBuf,
     workdir: OwnedFd,
+    /// Where the system can tell of its end.
+    parent: Option<OwnedFd>,
 }
 
 impl Remains {
@@ -205,6 +216,9 @@ impl Remains {
             above: open(above, flags, Mode::empty())?,
             git: order.workdir.join(GIT),
             workdir: open(&order.workdir, flags, Mode::empty())?,
+            // If its number was another's by now, we were an orphan before this is asked for.
+            parent: Pid::from_raw(order.parent)
+                .and_then(|parent| pidfd_open(parent, PidfdFlags::empty()).ok()),
         })
     }
 
@@ -221,7 +235,17 @@ impl Remains {
         let _ = unlinkat(&self.above, name, AtFlags::REMOVEDIR);
         // What is mounted here cannot be removed.
         let _ = unmount(&self.git, UnmountFlags::DETACH);
+        self.wait_until_the_parent_has_let_go();
         stand_in::remove_unused(&self.workdir);
+    }
+
+    /// A process of several threads gives its children away while one of them may still be ending: its files, and
+    /// the locks on them, are open until the last has ended.
+    fn wait_until_the_parent_has_let_go(&self) {
+        if let Some(parent) = &self.parent {
+            let mut end = [PollFd::new(parent, PollFlags::IN)];
+            let _ = retry_on_intr(|| poll(&mut end, Some(&PARENT_EXIT)));
+        }
     }
 }
 
