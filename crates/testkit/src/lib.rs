@@ -4,7 +4,7 @@
 //!
 //! For tests of the real program there is one of each: a directory with the program in it ([`place`]), what a process
 //! comes to ([`done`]), one that serves ([`process`]), a client of it ([`client`], [`http`], [`socket`]), and a provider that
-//! answers as it is told ([`provider`]). Servers of tools are a program ([`tool_server`]), or demand tokens
+//! answers as it is told ([`provider`]), and a terminal with its keys and its screen ([`terminal`]). Servers of tools are a program ([`tool_server`]), or demand tokens
 //! ([`issuer`]).
 //!
 //! It is for development only: nothing that is shipped depends on it. It holds no rule of the contract: it
@@ -25,6 +25,7 @@ pub mod script;
 pub mod server;
 pub mod sim;
 pub mod socket;
+pub mod terminal;
 pub mod tool_server;
 
 pub use invocation::invocation;

@@ -1,0 +1,40 @@
+//! Ctrl-C stops a run, and it can be resumed; twice ends the program at once.
+
+use crate::place::{Place, call, done, never};
+use crate::terminal::{CTRL_C, Size, Terminal};
+use serde_json::json;
+
+/// A run that waits for its model in the second turn.
+fn begun(place: &Place) -> Terminal {
+    let script = place.script(&[call("list", json!({})), never()]);
+    let run = place.command(&["run", "--id", "stopped", "--model", &script, "wait"]);
+    let terminal = Terminal::start(&run, Size::USUAL);
+    terminal.wait_for("turn 2");
+    terminal
+}
+
+#[test]
+fn ctrl_c_once_stops_the_run_and_names_the_command_that_resumes_it() {
+    let place = Place::new();
+    let terminal = begun(&place);
+    terminal.type_keys(CTRL_C);
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(130), "{screen}");
+    assert!(screen.ends_with("Resume: bonded resume stopped"), "{screen}");
+    assert_eq!(place.listed("stopped").status, "interrupted");
+    let again = place.script(&[call("list", json!({})), done("resumed")]);
+    assert!(again.starts_with("script:"), "the same file, with an end");
+    let resumed = Terminal::start(&place.command(&["resume", "stopped"]), Size::USUAL);
+    let (code, screen) = resumed.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("resumed"), "{screen}");
+}
+
+#[test]
+fn no_live_line_is_left_and_what_was_typed_has_a_line_of_its_own() {
+    let place = Place::new();
+    let terminal = begun(&place);
+    terminal.type_keys(CTRL_C);
+    let (_, screen) = terminal.end();
+    assert!(!screen.contains("turn 2 ·"), "{screen}");
+}
