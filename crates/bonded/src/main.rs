@@ -22,6 +22,7 @@ mod render;
 mod settings;
 mod signals;
 mod stderr_writer;
+mod stdin;
 mod traced;
 mod trust;
 mod work;

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_host::SystemClock;
+use bonded_host::{CancellationToken, SystemClock};
 use bonded_work::tree::{
     Checkpoints, Isolations, LockError, Processes, TreeLock, Writers, check_repository,
 };
@@ -92,8 +92,8 @@ impl Site<'_> {
         };
         self.announce(&order, &staff);
         record.write(&self.workshop).map_err(WorkError::from)?;
-        let cancel = signals::cancel_on_signal();
-        let end = bonded_work::work(&order, &cancel).await?;
+        signals::interrupt_on_signal();
+        let end = bonded_work::work(&order, &CancellationToken::new()).await?;
         self.conclude(&record, &order.plan, end)
     }
 

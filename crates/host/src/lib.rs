@@ -23,6 +23,7 @@ mod driver;
 mod driving;
 mod error;
 mod host;
+pub mod instructions;
 pub mod keeping;
 pub mod letters;
 mod live;
