@@ -17,8 +17,8 @@ use bonded_host::trust::{TrustError, Untrusted};
 use bonded_host::with_causes;
 use bonded_host::{HostError, ProviderError};
 use bonded_kernel::{BadEntry, BadRunId, RunId};
+use bonded_serve::workspace::configured::OpenError;
 use bonded_serve::workspace::data_dir::DataDirError;
-use bonded_serve::workspace::origins::BadOrigin;
 use bonded_state::StoreError;
 use bonded_work::WorkError;
 use bonded_work::tree::{LockError, TreeError};
@@ -594,9 +594,14 @@ impl From<DataDirError> for CliError {
     }
 }
 
-impl From<BadOrigin> for CliError {
-    fn from(error: BadOrigin) -> Self {
-        Self::new(Code::Config, error.to_string())
+impl From<OpenError> for CliError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Dir(error) => error.into(),
+            OpenError::ConfigFile(error) => Self::new(Code::Config, error.to_string())
+                .hint("correct the file, or remove it and start again: it is then made anew"),
+            OpenError::Value(message) => Self::new(Code::Config, message),
+        }
     }
 }
 

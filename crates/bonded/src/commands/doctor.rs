@@ -23,9 +23,10 @@ use bonded_workspace::ProviderHealth;
 use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
 use crate::commands::config;
 use crate::error::{CliError, Code};
-use crate::workspace::config_file;
+
 use crate::{agents, output, settings, trust};
 use bonded_host::shapes::text::grouped;
+use bonded_serve::workspace::configured::Configured;
 use bonded_serve::workspace::data_dir::DataDir;
 
 /// One line of the report.
@@ -358,12 +359,11 @@ async fn check_workspace(data: &Path) -> Vec<Finding> {
 /// A directory whose files make sense.
 fn opened(data: &Path) -> Result<(DataDir, Arc<ProviderHealth>), CliError> {
     let dir = DataDir::open(data)?;
-    let configured = config_file::read(&dir)?;
+    let configured = Configured::read(&dir, agents::variables())?;
     dir.check_prompt(&configured.prompt_file)?;
-    let variables = config_file::variables(data)?;
-    output::mask_with(variables.secrets());
+    output::mask_with(configured.variables.secrets());
     let silent = Arc::new(|_: &str| {});
-    let provider = config_file::provider(&dir, &configured.config, variables, silent)?;
+    let provider = configured.provider(silent)?;
     Ok((dir, provider))
 }
 

@@ -10,10 +10,11 @@ use bonded_workspace::config::HostSurroundings;
 use bonded_workspace::store::{CommittedWrite, StoredRule, WorkspaceStore, Write};
 use bonded_workspace_rules::{Actor, Chain, Change, Note, Rule, Workspace};
 
-use super::config_file;
+use crate::agents;
 use crate::args::PlaceArgs;
 use crate::error::{CliError, Code, store_error};
 use bonded_serve::workspace::clock::now;
+use bonded_serve::workspace::configured::Configured;
 use bonded_serve::workspace::data_dir::DataDir;
 
 /// One workspace, with what its rules are checked against.
@@ -30,7 +31,7 @@ impl Notebook {
         let dir = DataDir::open(&place.data.data)?;
         let store = dir.open_store_to_read()?;
         let all = store.all_workspaces().await.map_err(store_error)?;
-        let mut configured = config_file::read(&dir)?;
+        let mut configured = Configured::read(&dir, agents::variables())?;
         configured.is_first(all.first());
         let workspace = match &place.workspace {
             None => all.into_iter().next(),
