@@ -6,6 +6,7 @@
 //! table of options.
 
 mod about;
+mod amount;
 mod check;
 mod config;
 mod review;
@@ -72,6 +73,11 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
+    /// All commands, for those who look for one by its name.
+    pub(crate) fn cli_command() -> clap::Command {
+        Self::command()
+    }
+
     /// Reads a command line, and the variables that stand for what it does not say. Empty means unset.
     pub(crate) fn read<T: Into<OsString> + Clone>(
         words: impl IntoIterator<Item = T>,

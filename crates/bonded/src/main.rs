@@ -24,6 +24,7 @@ mod signals;
 mod stderr_writer;
 mod traced;
 mod trust;
+mod usage;
 mod work;
 mod workspace;
 

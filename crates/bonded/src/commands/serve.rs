@@ -83,8 +83,7 @@ async fn serve_workspace(
     let serving = Serving::begin(opened, &args.served, store, stop.clone())?;
     report_address(&listener, listen_on)?;
     let router = bonded_serve::workspace::lone_router(serving.site.clone());
-    let stop_after = Duration::from_secs(args.stop_after);
-    serve_router(listener, router, stop_after, stop).await;
+    serve_router(listener, router, args.stop_after, stop).await;
     serving.ended().await;
     Ok(ExitCode::SUCCESS)
 }
@@ -111,10 +110,10 @@ async fn serve_agents(
     let settings = ServerSettings {
         tokens,
         apart,
-        stop_after: Duration::from_secs(args.stop_after),
+        stop_after: args.stop_after,
         mcp: args.mcp,
         asks_clients: args.mcp_ask_client,
-        connection_max: args.mcp_stream_max.map(Duration::from_secs),
+        connection_max: args.mcp_stream_max,
         ..prepared.settings
     };
     let (host, tools) = (prepared.host, prepared.tools);

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use bonded_kernel::Measure;
 use serde_json::{Map, Value};
 
 use super::accepts::AcceptsConfig;
@@ -426,9 +427,9 @@ fn settings(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> ModelCo
         overrides: sampling(&entry.below("overrides")),
         reasoning: reasoning(entry),
         tool_choice: entry.word("toolChoice", &choices, problems),
-        context_window_tokens: entry.whole("contextWindow"),
+        context_window_tokens: entry.measured("contextWindow", Measure::Tokens),
         tokenizer: entry.text("tokenizer"),
-        context_window_buffer_tokens: entry.whole("contextWindowBufferTokens"),
+        context_window_buffer_tokens: entry.measured("contextWindowBufferTokens", Measure::Tokens),
         parallel_tool_calls: entry.flag("parallelToolCalls"),
         prompt_cache_key: entry.text("promptCacheKey"),
         service_tier: entry.text("serviceTier"),
