@@ -9,6 +9,7 @@ mod about;
 mod amount;
 mod check;
 mod config;
+mod models;
 mod review;
 mod run;
 mod serve;
@@ -28,6 +29,7 @@ pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
 };
+pub(crate) use models::ModelsArgs;
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
@@ -131,6 +133,7 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     Verify(VerifyArgs),
     Fork(Box<ForkArgs>),
+    Models(ModelsArgs),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     Config(ConfigArgs),
@@ -163,6 +166,7 @@ impl Command {
             | Self::Replay(_)
             | Self::Verify(_)
             | Self::Fork(_)
+            | Self::Models(_)
             | Self::Doctor(_)
             | Self::Demo(_)
             | Self::Config(_)

@@ -20,6 +20,7 @@ mod init;
 mod login;
 mod logout;
 mod mcp;
+mod models;
 mod note;
 mod replay;
 mod replay_receipt;
@@ -120,6 +121,7 @@ async fn command(
         Command::Replay(args) => replay::replay(args, store).await,
         Command::Verify(args) => verify::verify(args, store).await,
         Command::Fork(args) => fork::fork(args, store).await,
+        Command::Models(args) => models::models(args).await,
         Command::Doctor(args) => doctor::doctor(args, store).await,
         Command::Demo(args) => demo::demo(args).await,
         Command::Config(args) => config::config(args),

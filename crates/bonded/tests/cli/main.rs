@@ -14,6 +14,7 @@ mod demo;
 mod each;
 mod limits;
 mod looks;
+mod models;
 mod proofs;
 mod reference;
 mod replay_differs;

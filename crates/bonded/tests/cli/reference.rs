@@ -163,7 +163,11 @@ fn a_mistyped_flag_is_answered_with_the_one_that_was_meant() {
 #[test]
 fn a_mistyped_command_is_answered_with_the_one_that_was_meant() {
     let place = Place::new();
-    let rows: [(&[&str], &str); 4] = [
+    let rows: [(&[&str], &str); 5] = [
+        (
+            &["modles"],
+            "there is no command modles. Did you mean models?",
+        ),
         (
             &["rnu", "the goal"],
             "there is no command rnu. Did you mean run?",

@@ -236,6 +236,11 @@ impl Config {
         Problems::none_of(problems.collect())
     }
 
+    /// The providers that the configuration has, whatever may be wrong with them.
+    pub fn provider_names(&self) -> Vec<&str> {
+        self.names("providers")
+    }
+
     /// The models that a provider's own entry names, of all providers.
     pub fn named_models(&self) -> Vec<ModelRef> {
         let mut named = vec![];
