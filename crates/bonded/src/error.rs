@@ -527,6 +527,7 @@ fn shell_word(path: &str) -> String {
 impl From<OptionError> for CliError {
     fn from(error: OptionError) -> Self {
         let code = match &error {
+            OptionError::BareModel { .. } => Code::BadModel,
             OptionError::BadValue { key, .. } if key == "models" => Code::BadModel,
             OptionError::BadValue { .. }
             | OptionError::UnknownKey { .. }
@@ -560,6 +561,7 @@ impl From<ProviderError> for CliError {
         let code = match error {
             ProviderError::NoScript { .. } => Code::BadScript,
             ProviderError::NoProvider { .. }
+            | ProviderError::BareModel { .. }
             | ProviderError::NoModel { .. }
             | ProviderError::BadUrl { .. }
             | ProviderError::SecretInUrl

@@ -25,6 +25,7 @@ mod stderr_writer;
 mod stdin;
 mod traced;
 mod trust;
+mod usage;
 mod work;
 mod workspace;
 

@@ -31,6 +31,7 @@ mod load;
 mod long_work;
 mod many;
 pub mod memory_file;
+pub mod offers;
 mod private;
 pub mod provider;
 mod refuse;

@@ -86,8 +86,7 @@ async fn serve_workspace(
     let workers = opening::workers(&opened, &args.served, store)?;
     let serving = Serving::begin(opened, workers, stop.clone());
     report_address(&listener, listen_on)?;
-    let stop_after = Duration::from_secs(args.stop_after);
-    serving.serve_alone(listener, stop_after, stop).await;
+    serving.serve_alone(listener, args.stop_after, stop).await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -113,10 +112,10 @@ async fn serve_agents(
     let settings = ServerSettings {
         tokens,
         apart,
-        stop_after: Duration::from_secs(args.stop_after),
+        stop_after: args.stop_after,
         mcp: args.mcp,
         asks_clients: args.mcp_ask_client,
-        connection_max: args.mcp_stream_max.map(Duration::from_secs),
+        connection_max: args.mcp_stream_max,
         ..prepared.settings
     };
     let (host, tools) = (prepared.host, prepared.tools);

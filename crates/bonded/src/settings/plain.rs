@@ -222,7 +222,7 @@ fn system_text(file: Option<&Path>) -> Result<Text, CliError> {
 }
 
 /// The configuration for a run that is no agent's.
-fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
+pub(super) fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
     let environment = workplace.environment.clone();
     let places = workplace.places(None);
     Ok(Config::load(&places, environment, &workplace.trust)?)

@@ -14,6 +14,7 @@ mod demo;
 mod each;
 mod limits;
 mod looks;
+mod models;
 mod piped;
 mod proofs;
 mod reference;
