@@ -11,6 +11,7 @@ mod bad_reply;
 mod bad_store;
 mod clock;
 mod demo;
+mod doctor;
 mod each;
 mod limits;
 mod looks;

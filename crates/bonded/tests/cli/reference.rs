@@ -436,9 +436,9 @@ fn the_doctor_reports_store_models_sandbox_and_git() {
     let report = place.bonded(&["doctor"]);
     report.succeeds();
     for part in [
-        "holds 1 runs",
-        "OPENAI_API_KEY is not set",
-        " models are listed as of 20",
+        "store.db: 1 run\n",
+        "no key: openai (OPENAI_API_KEY), ",
+        " models are built in, as of 20",
         "commands, read-only: ",
         "commands, workspace-write: ",
         "(the default)",

@@ -88,8 +88,7 @@ fn the_limits_of_processes_are_in_the_log_and_shown_by_doctor() {
         (&json!(7), &json!(300))
     );
     let shown = place.bonded(&["doctor"]).stdout;
-    let line = "each process of a command: 3600 s of the processor, 16 GiB of memory, files of 8 GiB; \
-                4096 processes at the same time";
+    let line = "limits per process: 1 h 00 min CPU, 16 GiB memory, 8 GiB per file; 4096 processes at a time";
     assert!(shown.contains(line), "{shown}");
 }
 
