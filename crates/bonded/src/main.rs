@@ -12,6 +12,7 @@ mod agents;
 mod args;
 mod commands;
 mod dirs;
+mod editor;
 mod error;
 mod goal;
 mod logging;

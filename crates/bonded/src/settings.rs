@@ -10,6 +10,7 @@ mod find;
 mod limits;
 mod market;
 mod plain;
+pub(crate) mod prefix;
 mod store;
 mod targets;
 
