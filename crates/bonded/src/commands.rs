@@ -40,7 +40,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, TOP};
 use crate::error::{CliError, Code};
 use crate::usage::in_our_words;
 use crate::work::Ground;
@@ -51,6 +51,17 @@ use crate::{output, signals};
 /// several.
 pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
     let words = with_agent_file(std::env::args_os());
+    match words.get(1..).unwrap_or_default() {
+        [] => {
+            output::stderr(TOP.trim_end());
+            return Ok(ExitCode::from(Code::Usage.exit_code()));
+        }
+        [only] if only == "-h" => {
+            output::stdout(TOP.trim_end());
+            return Ok(ExitCode::SUCCESS);
+        }
+        _ => {}
+    }
     let cli = match Cli::read(&words) {
         Ok(cli) => cli,
         Err(error) => {

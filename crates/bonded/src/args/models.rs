@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-/// List the models that you can use, with windows and prices
+/// List usable models with windows and prices
 ///
-/// Asks every endpoint that is set up for its list: those whose key is set, local servers, and the providers of the
-/// configuration. Prices are dollars a million tokens; PRICE FROM says whose word they are.
+/// Asks every configured endpoint for its list: those whose key is set, local servers, and the providers of the
+/// configuration. Prices are dollars per million tokens; PRICE FROM names their source.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

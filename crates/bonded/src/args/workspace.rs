@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 /// Where the workspaces are.
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
-    /// The data directory, as `bonded init` made it
+    /// Data directory, as created by `bonded init`
     #[arg(
         long,
         global = true,
@@ -27,14 +27,14 @@ pub(crate) struct PlaceArgs {
     #[command(flatten)]
     pub(crate) data: DataArgs,
 
-    /// The workspace: its id or its name [default: the oldest]
+    /// Workspace id or name [default: the oldest]
     #[arg(long, short, global = true, value_name = "WORKSPACE")]
     pub(crate) workspace: Option<String>,
 }
 
-/// Make the data directory of a workspace server
+/// Create a workspace
 ///
-/// It holds config.json, agent-prompt.json, the owner's token and the stores. What is there already is left as it is.
+/// Its data directory holds config.json, agent-prompt.json, the owner's token and the stores. Existing files are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,7 +45,7 @@ pub(crate) struct InitArgs {
     pub(crate) dir: PathBuf,
 }
 
-/// Notes: list, show, write, search
+/// List, show, write and search notes
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -74,18 +74,20 @@ pub(crate) enum NoteCommand {
     Edit(NoteEditArgs),
     History(NoteHistoryArgs),
     Search(NoteSearchArgs),
+    /// Delete a note
     Delete(NoteNameArgs),
+    /// Restore a deleted note
     Undelete(NoteNameArgs),
 }
 
-/// List notes, the last written to first
+/// List notes, most recently changed first
 #[derive(Debug, Args)]
 pub(crate) struct NoteListArgs {
     /// Only notes of this kind
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
 
-    /// Deleted notes too
+    /// Include deleted notes
     #[arg(long)]
     pub(crate) deleted: bool,
 
@@ -152,7 +154,7 @@ pub(crate) struct NoteEditArgs {
     pub(crate) base_version: Option<u64>,
 }
 
-/// Show what happened to a note, the last first
+/// Show the changes of a note, newest first
 #[derive(Debug, Args)]
 pub(crate) struct NoteHistoryArgs {
     /// The note's id, a unique prefix of it, or its title
@@ -176,14 +178,14 @@ pub(crate) struct NoteSearchArgs {
     pub(crate) json: bool,
 }
 
-/// A note that is named
+/// A note by its name.
 #[derive(Debug, Args)]
 pub(crate) struct NoteNameArgs {
     /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 }
 
-/// Rules: what is done by itself when something happens
+/// Manage rules that run when something happens
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -218,12 +220,12 @@ pub(crate) enum RuleCommand {
     },
     /// Add the rule of a JSON file and print its id; `-` reads it from stdin
     Add { file: PathBuf },
-    /// Let a rule act
+    /// Enable a rule
     Enable {
         /// The rule's id or a unique prefix of it
         rule: String,
     },
-    /// Let a rule rest
+    /// Disable a rule
     Disable {
         /// The rule's id or a unique prefix of it
         rule: String,
@@ -232,7 +234,7 @@ pub(crate) enum RuleCommand {
     Launch {
         /// The rule's id or a unique prefix of it
         rule: String,
-        /// Run it for this event; for one that it has run for already, that run is printed
+        /// Run it for this event; an event it already ran for prints that run
         #[arg(long, value_name = "ID")]
         event: Option<String>,
     },
@@ -249,14 +251,14 @@ pub(crate) enum RuleCommand {
     },
 }
 
-/// People: who may come in, and with what
+/// Manage users, their tokens and passwords
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   bonded user add ada                        prints her token
   bonded user add bob --invite               prints an invitation to set a password, good once
   bonded user list
-  bonded user disable ada                    nothing that she has opens anything, until `enable`
+  bonded user disable ada                    until `enable`
   bonded user token ada --only               a new token, and all others are revoked
   bonded user password ada < password.txt
   bonded user owner ada                      makes her the owner of the installation
@@ -278,22 +280,22 @@ pub(crate) enum UserCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a user and print a token
+    /// Add a user and print a token
     Add {
         name: String,
         /// Print an invitation to set a password instead
         #[arg(long)]
         invite: bool,
     },
-    /// Print an invitation with which a user sets a password, once; an earlier one is void
+    /// Print a one-time invitation to set a password; earlier ones become void
     Invite { user: String },
-    /// Keep a user out, with all that they have
+    /// Disable a user: tokens, sessions and password stop working
     Disable { user: String },
-    /// Let a user in again
+    /// Enable a user
     Enable { user: String },
     /// Delete a user; workspaces that only they owned become the owner's
     Delete { user: String },
-    /// Make a token for a user and print it
+    /// Create a token for a user and print it
     Token {
         user: String,
         /// What it is for
@@ -311,7 +313,7 @@ pub(crate) enum UserCommand {
     Password { user: String },
     /// End all sessions of a user
     Logout { user: String },
-    /// Make a user the owner of the installation; the file owner-token holds their token then
+    /// Make a user the owner; the file owner-token then holds their token
     Owner { user: String },
 }
 
@@ -319,6 +321,9 @@ pub(crate) enum UserCommand {
 ///
 /// Each note is a file with its fields before the text. `bonded import` reads them back exactly.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded export backup")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
@@ -330,11 +335,15 @@ pub(crate) struct ExportArgs {
 
 /// Read Markdown files into a workspace
 ///
-/// Files of `bonded export` become the notes that they were: one whose id is known changes that note, where it differs.
-/// Every other file, of an Obsidian vault for example, becomes a note with all of its text, its front matter too; its tags
-/// are the keywords, and metadata says where it lies. Read again, it is the same note. Directories are looked into, hidden
-/// ones and links are not. What is not taken is named with the reason, and the exit code is 1.
+/// Files written by `bonded export` become the notes they were; a note with a known id is changed where it differs. Every
+/// other file, such as one of an Obsidian vault, becomes a note with its whole text and front matter; its tags become
+/// keywords, and its metadata names the file. Importing it again updates the same note. Subdirectories are read; hidden
+/// ones and links are not. Files that are not imported are named with the reason, and the exit code is 1.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded import backup
+  bonded import ~/vault --vault work --all-or-nothing")]
 pub(crate) struct ImportArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
@@ -343,15 +352,15 @@ pub(crate) struct ImportArgs {
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 
-    /// What the directory is called: notes of the same name are found again wherever it lies [default: its path]
+    /// Name of the vault, which finds its notes again wherever it lies [default: its path]
     #[arg(long, value_name = "NAME")]
     pub(crate) vault: Option<String>,
 
-    /// Take the file's text where a note was changed here too since it was taken in
+    /// Prefer the file where the note was changed here too
     #[arg(long)]
     pub(crate) overwrite: bool,
 
-    /// Read all files before the first is taken in, and take none if one is broken
+    /// Read all files first, and import none if one is broken
     #[arg(long)]
     pub(crate) all_or_nothing: bool,
 }

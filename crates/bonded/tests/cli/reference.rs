@@ -429,6 +429,62 @@ fn exit_codes_tell_success_failure_start_up_and_arguments_apart() {
     }
 }
 
+/// The commands that a help text lists.
+fn subcommands(help: &str) -> Vec<String> {
+    let list = help.split("Commands:\n").nth(1).unwrap_or_default();
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    // What continues a line stands further to the right.
+    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_short_help_of_every_command_fits_a_screen_and_names_an_example() {
+    const ROWS: usize = 40;
+    let place = Place::new();
+    let help = |words: &[&str]| {
+        let shown = place.bonded(words);
+        shown.succeeds();
+        shown.stdout
+    };
+    let top = help(&["-h"]);
+    let commands = subcommands(&help(&["--help"]));
+    assert!(commands.len() > 25, "{commands:?}");
+    for command in &commands {
+        let is_named = top.split_whitespace().any(|word| word == command);
+        assert!(is_named, "bonded -h does not name {command}");
+        let short = help(&[command, "-h"]);
+        assert!(short.lines().count() <= ROWS, "{command}: {short}");
+        assert!(
+            short.contains("Examples:\n  bonded ")
+                || short.contains(&format!("| bonded {command}")),
+            "{short}"
+        );
+        let whole = help(&[command, "--help"]);
+        assert!(whole.contains("Examples:\n"), "{whole}");
+        for inner in subcommands(&whole) {
+            let short = help(&[command, &inner, "-h"]);
+            assert!(short.lines().count() <= ROWS, "{command} {inner}: {short}");
+        }
+    }
+    assert!(top.lines().count() <= 24, "{top}");
+}
+
+#[test]
+fn options_appear_only_where_they_mean_something() {
+    let place = Place::new();
+    for command in ["logout", "login"] {
+        let help = place.bonded(&[command, "--help"]).stdout;
+        for flag in ["--temperature", "--max-turns", "--sandbox"] {
+            assert!(!help.contains(flag), "{command}: {help}");
+        }
+    }
+}
+
 #[test]
 fn the_doctor_reports_store_models_sandbox_and_git() {
     let place = Place::new();
