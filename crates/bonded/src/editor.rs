@@ -43,20 +43,22 @@ impl Editor {
 
     /// Opens a text; `None` where it came back as it was, or empty.
     pub(crate) fn edit(&self, text: &str) -> Result<Option<Edited>, CliError> {
-        let mut file = NamedTempFile::with_suffix(".md").map_err(failed)?;
+        let mut file = NamedTempFile::with_suffix(".md").map_err(|error| failed(&error))?;
         let written = file.write_all(text.as_bytes());
-        written.and_then(|()| file.flush()).map_err(failed)?;
+        written
+            .and_then(|()| file.flush())
+            .map_err(|error| failed(&error))?;
         // Ctrl-C is the editor's: it must not end the program that waits for it.
-        let _ours = signal(SignalKind::interrupt()).map_err(failed)?;
+        let _ours = signal(SignalKind::interrupt()).map_err(|error| failed(&error))?;
         // The variable may hold arguments, which a shell takes apart as for every other program.
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{} \"$@\"", self.0));
         command.arg(&self.0).arg(file.path());
-        let status = command.status().map_err(failed)?;
+        let status = command.status().map_err(|error| failed(&error))?;
         // An editor may put another file in its place: it is read by its name.
         let back = std::fs::File::open(file.path());
         let back = back.and_then(|file| regular::text_of(file, TEXT_BYTES_MAX));
-        let back = back.map_err(failed)?;
+        let back = back.map_err(|error| failed(&error))?;
         let is_changed = back != text && !back.trim().is_empty();
         let edited = Edited { text: back, file };
         match (status.success(), is_changed) {
@@ -92,6 +94,6 @@ impl Edited {
     }
 }
 
-fn failed(error: std::io::Error) -> CliError {
+fn failed(error: &std::io::Error) -> CliError {
     CliError::new(Code::Usage, format!("the editor cannot be used: {error}"))
 }

@@ -61,8 +61,10 @@ fn unknown_command(error: &clap::Error, words: &[OsString]) -> Option<CliError> 
 }
 
 fn said(error: &clap::Error, kind: ContextKind) -> Option<&str> {
-    match error.get(kind)? {
-        ContextValue::String(text) => Some(text),
-        _ => None,
+    let value = error.get(kind)?;
+    if let ContextValue::String(text) = value {
+        Some(text)
+    } else {
+        None
     }
 }

@@ -24,17 +24,23 @@ pub use known::{KNOWN_PROVIDERS, KeyVariable, KnownProvider, by_name};
 
 /// The error that says what was probably meant: the provider, or for a bare model one that has it.
 pub fn no_provider(model: &str) -> ProviderError {
-    let Some((provider, _)) = model.split_once('/') else {
+    let Some((provider, rest)) = model.split_once('/') else {
         return ProviderError::BareModel {
             model: short(model),
             meant: meant_model(model),
         };
     };
     let known = KNOWN_PROVIDERS.iter().map(|known| known.name);
-    ProviderError::NoProvider {
-        provider: short(provider),
-        meant: nearest(provider, known.chain(["azure"])).map(str::to_owned),
-    }
+    let meant = nearest(provider, known.chain(["azure"]));
+    let meant = meant.map(|meant| match rest {
+        "" => meant.to_owned(),
+        rest => format!("{meant}/{}", short(rest)),
+    });
+    let provider = match (&meant, rest) {
+        (None, rest) if !rest.is_empty() => format!("{} ({})", short(provider), short(model)),
+        _ => short(provider),
+    };
+    ProviderError::NoProvider { provider, meant }
 }
 
 /// `PROVIDER/MODEL` for a bare name, looked up in the lists of all providers: the model of this name, else the one that
@@ -86,9 +92,9 @@ pub enum ProviderError {
     /// Nothing before a slash that anybody knows.
     #[error("there is no provider {provider}. {}", write_instead(meant.as_deref()))]
     NoProvider {
-        /// As it was written, shortened.
+        /// As it was written, shortened, with the model where nothing else names it.
         provider: String,
-        /// The provider that was probably meant.
+        /// What was probably meant.
         meant: Option<String>,
     },
     /// No slash at all.

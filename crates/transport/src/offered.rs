@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    fn read(list: Value) -> Vec<(String, Option<u64>, Option<u64>)> {
+    fn read(list: &Value) -> Vec<(String, Option<u64>, Option<u64>)> {
         let models = models(list.to_string().as_bytes()).expect("it is a list");
         let row = |it: OfferedModel| (it.id, it.window, it.price.map(|price| price.output));
         models.into_iter().map(row).collect()
@@ -137,7 +137,7 @@ mod tests {
             { "id": "a/one" }, { "nothing": 1 }, 7,
         ]});
         assert_eq!(
-            read(router),
+            read(&router),
             [
                 ("a/one".into(), None, None),
                 ("b/two".into(), Some(200_000), Some(2_000_000)),
@@ -150,7 +150,7 @@ mod tests {
             { "name": "models/embedding-001", "supportedGenerationMethods": ["embedContent"] },
         ]});
         assert_eq!(
-            read(google),
+            read(&google),
             [("gemini-2.5-pro".into(), Some(1_048_576), None)]
         );
     }

@@ -122,7 +122,7 @@ fn not_offered(offers: &[Offer]) -> Vec<String> {
             Err(NotOffered::NoKey { .. }) => keyless.push(provider.clone()),
             Err(NotOffered::NoAnswer) => silent.push(provider.clone()),
             Err(NotOffered::NoList) => {
-                lines.push(format!("{provider} answers and has no list of models"))
+                lines.push(format!("{provider} answers and has no list of models"));
             }
             Err(NotOffered::Refused { why } | NotOffered::Unusable { why }) => {
                 // A failure names the provider itself.

@@ -217,12 +217,12 @@ fn a_mistyped_model_provider_or_code_is_answered_with_the_one_that_was_meant() {
         (
             &["run", "--model", "opnai/gpt-5", "the goal"],
             "bad-model",
-            "there is no provider opnai. Did you mean openai?",
+            "there is no provider opnai. Did you mean openai/gpt-5?",
         ),
         (
             &["run", "--model", "zzzzzz/gpt-5", "the goal"],
             "bad-model",
-            "there is no provider zzzzzz. Write PROVIDER/MODEL",
+            "there is no provider zzzzzz (zzzzzz/gpt-5). Write PROVIDER/MODEL",
         ),
         (
             &["explain", "no-modle"],

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
 use crate::place::{Done, Place, finish, start};
@@ -339,6 +340,44 @@ fn an_editor_that_changes_nothing_empties_the_text_or_fails_changes_nothing() {
     let unset = on(&place, "data", &["note", "edit", &id]);
     assert_eq!(unset.code, Some(4), "{unset:?}");
     assert!(unset.stderr.contains("or set EDITOR"), "{}", unset.stderr);
+}
+
+/// The other side of a new terminal, and its own side, which must stay open.
+fn terminal() -> (std::fs::File, std::os::fd::OwnedFd) {
+    let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
+    grantpt(&own).expect("it is ours");
+    unlockpt(&own).expect("it can be opened");
+    let path = ptsname(&own, vec![]).expect("it has a name");
+    let path = path.into_string().expect("its name is a text");
+    let other = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path);
+    (other.expect("it can be opened"), own)
+}
+
+#[test]
+fn a_note_without_a_text_is_written_in_the_editor_at_a_terminal_and_is_empty_elsewhere() {
+    let (place, _) = place_with_note();
+    let data = place.path("data").display().to_string();
+    let write = "sh -c 'printf \"%s\" \"- from the editor\" > \"$1\"' x";
+    for (title, editor) in [("Written", write), ("Left", "true")] {
+        let (other, _own) = terminal();
+        let mut command = place.command(&["note", "--data", &data, "add", title]);
+        command
+            .env("EDITOR", editor)
+            .env("TMPDIR", place.path("tmp"));
+        command.stdin(other.try_clone().expect("it can be shared"));
+        command.stdout(other);
+        let done = finish(start(&mut command));
+        assert_eq!(done.code, Some(0), "{done:?}");
+    }
+    let show = |title: &str| on(&place, "data", &["note", "show", title]);
+    assert_eq!(ok(&show("Written")), "- from the editor");
+    assert!(show("Left").stderr.contains("NOTE_NOT_FOUND"));
+    let piped = with_editor(&place, write, &["add", "Piped"]);
+    assert_eq!(piped.code, Some(0), "{piped:?}");
+    assert_eq!(ok(&show("Piped")), "");
 }
 
 #[test]
