@@ -30,7 +30,7 @@ pub(crate) use config::{
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
-pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, ShowProgress};
+pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress};
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use work::WorkArgs;
 pub(crate) use workspace::{

@@ -5,21 +5,22 @@
 
 use clap::Args;
 
-use super::ShowProgress;
+use super::{Prompting, ShowProgress};
 
-/// Look at a call that waits for a person, let it be executed, and go on with its run
+/// Approve a pending tool call and resume its run
 ///
-/// Shows the tool, its arguments as they would be executed, why a person is asked and the call's digest, and asks at a
-/// terminal. Elsewhere nothing is approved without --digest. The approval holds for exactly what was looked at, once.
+/// At a terminal the call is shown, an edit as a diff, and you are asked: y yes, n no, e no with a reason, a always in
+/// this run, d all of it in your pager. Ctrl-C decides nothing. Elsewhere the call is shown with its digest, and
+/// nothing is approved without --digest. An approval holds for exactly what was looked at.
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
     pub(crate) verdict: VerdictArgs,
 }
 
-/// Refuse a call that waits for a person, and go on with its run
+/// Deny a pending tool call and resume its run
 ///
-/// The model is told that the call was denied, and why; the run goes on.
+/// The model is told that the call was denied, and why.
 #[derive(Debug, Args)]
 pub(crate) struct DenyArgs {
     /// What the model is told
@@ -53,6 +54,9 @@ pub(crate) struct VerdictArgs {
 
     #[command(flatten)]
     pub(crate) show: ShowProgress,
+
+    #[command(flatten)]
+    pub(crate) prompting: Prompting,
 
     /// Print one result object instead of the answer
     #[arg(long, conflicts_with = "no_resume")]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AgentArgs, LimitArgs, ModelArgs};
+use super::{AgentArgs, LimitArgs, ModelArgs, Prompting};
 
 /// Run an agent until its goal is reached or a limit ends it
 ///
@@ -62,6 +62,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+
+    #[command(flatten)]
+    pub(crate) prompting: Prompting,
 
     /// Print one result object instead of the answer
     #[arg(long, conflicts_with = "stream_json")]

@@ -16,10 +16,12 @@ use bonded_work::publish::notice_at;
 
 use crate::agents::Verbosity;
 use crate::args::RunArgs;
+use crate::commands::attend::{self, Attended};
 use crate::error::{CliError, Code};
 use crate::refused::Name;
 use crate::render::progress::{RunWatcher, Sink};
 use crate::render::trace::Trace;
+use crate::review::Attendant;
 use bonded_host::shapes::{result, text, waiting};
 
 use crate::settings::RunSetup;
@@ -53,13 +55,25 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
             notice.display()
         ));
     }
+    let is_wanted = !(args.json || args.stream_json || args.prompting.no_prompt);
+    let mut attendant = Attendant::here(is_wanted, store);
     let store = settings::open_store(store)?;
     let goal = prepared.checked_goal(input.clone());
     if let Err(error) = prepared.check(&input) {
         return Err(refuse(&*store, name, goal, error, args.json).await);
     }
-    match drive(args, &store, prepared, goal.clone(), name).await {
-        Ok(run) => conclude(&*store, &run, args.json, args.stream_json).await,
+    match drive(
+        args,
+        &store,
+        prepared,
+        goal.clone(),
+        name,
+        attendant.as_mut(),
+    )
+    .await
+    {
+        Ok(Attended::Left(run)) => conclude(&*store, &run, args.json, args.stream_json).await,
+        Ok(Attended::Stopped(code)) => Ok(code),
         Err(error) => Err(refuse(&*store, name, goal, error, args.json).await),
     }
 }
@@ -90,7 +104,8 @@ async fn drive(
     prepared: RunSetup,
     goal: Goal,
     name: Name<'_>,
-) -> Result<Run, CliError> {
+    attendant: Option<&mut Attendant>,
+) -> Result<Attended, CliError> {
     let id = name.id().clone();
     let keeper = Keeper::new(store.clone());
     keeper.refuse_cut(&id, prepared.kept()).await?;
@@ -113,16 +128,24 @@ async fn drive(
         }
         output::stderr(&format!("run {id}"));
     }
-    let sink = match args.stream_json {
-        true => Sink::json(args.live),
-        false => Sink::for_stderr(options.quiet, &id),
+    let watch = |after| {
+        let sink = match args.stream_json {
+            true => Sink::json(args.live),
+            false => Sink::for_stderr(options.quiet, &id),
+        };
+        RunWatcher::new(store.clone(), id.clone(), after, sink)
+            .tracing(Trace::new(options.verbose, options.trace_mcp))
     };
-    let watcher = RunWatcher::new(store.clone(), id.clone(), after, sink)
-        .tracing(Trace::new(options.verbose, options.trace_mcp));
+    let watcher = watch(after);
     host.live = watcher.live_sink();
+    let (own, token) = (id.clone(), cancel.clone());
     let driven = match name {
-        Name::Chosen(_) => watched(watcher, Box::pin(host.run_as(id, goal, cancel))).await,
-        Name::Drawn(_) => watched(watcher, Box::pin(host.run(id, goal, cancel))).await,
+        Name::Chosen(_) => watched(watcher, Box::pin(host.run_as(own, goal, token))).await,
+        Name::Drawn(_) => watched(watcher, Box::pin(host.run(own, goal, token))).await,
+    };
+    let driven = match driven {
+        Ok(run) => attend::see_through(attendant, &mut host, run, watch, &cancel).await,
+        Err(error) => Err(error),
     };
     tools.stop().await;
     following.settle().await;
