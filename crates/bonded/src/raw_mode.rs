@@ -34,15 +34,23 @@ pub(crate) fn enter() -> io::Result<()> {
     Ok(tcsetattr(own.as_fd(), OptionalActions::Flush, &now)?)
 }
 
-/// Leaves the question that stands, if one does: the terminal is as it was, and what is written next has a line of
-/// its own.
+/// Leaves the question that stands, if one does, in the middle of its line: the terminal is as it was, and what is
+/// written next has a line of its own.
 pub(crate) fn leave() {
-    let taken = before().take();
-    if let Some(was) = taken {
-        // A terminal that is gone needs nothing.
-        let _gone = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &was);
+    if restore() {
         output::draw("\n");
     }
+}
+
+/// Makes the terminal what it was before the question that stands; says whether one did.
+pub(crate) fn restore() -> bool {
+    let taken = before().take();
+    let Some(was) = taken else {
+        return false;
+    };
+    // A terminal that is gone needs nothing.
+    let _gone = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &was);
+    true
 }
 
 /// Throws away what was typed until now.

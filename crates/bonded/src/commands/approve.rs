@@ -58,7 +58,7 @@ pub(super) async fn judge(
     let cancel = signals::cancel_on_signal();
     let is_asked = verdict == Verdict::Approved && args.digest.is_none();
     match attendant.as_mut().filter(|_| is_asked) {
-        Some(attendant) => match attendant.judge(&host, &run, &cancel).await? {
+        Some(attendant) => match Box::pin(attendant.judge(&host, &run, &cancel)).await? {
             Judged::Answered => {}
             Judged::Nothing => return Err(nothing_waits(&run, None)),
             Judged::Stopped(code) => return Ok(code),

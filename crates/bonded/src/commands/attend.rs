@@ -13,7 +13,7 @@ use crate::review::{Attendant, Judged};
 /// What came of a run at a terminal.
 pub(super) enum Attended {
     /// It has ended, or waits and nobody is to be asked.
-    Left(Run),
+    Left(Box<Run>),
     /// The person, or a signal, stopped it at a question; it still waits.
     Stopped(ExitCode),
 }
@@ -27,12 +27,12 @@ pub(super) async fn see_through(
     watch: impl Fn(u64) -> RunWatcher,
     cancel: &CancellationToken,
 ) -> Result<Attended, CliError> {
-    let mut run = first;
+    let mut run = Box::new(first);
     let Some(attendant) = attendant else {
         return Ok(Attended::Left(run));
     };
     loop {
-        match attendant.judge(host, &run, cancel).await? {
+        match Box::pin(attendant.judge(host, &run, cancel)).await? {
             Judged::Nothing => return Ok(Attended::Left(run)),
             Judged::Stopped(code) => return Ok(Attended::Stopped(code)),
             Judged::Answered => {}
@@ -41,6 +41,7 @@ pub(super) async fn see_through(
         let after = host.store.head(&id).await?.map_or(0, |head| head.seq);
         let watcher = watch(after);
         host.live = watcher.live_sink();
-        run = watched(watcher, Box::pin(host.resume(&id, cancel.clone()))).await?;
+        let driving = Box::pin(host.resume(&id, cancel.clone()));
+        run = Box::new(watched(watcher, driving).await?);
     }
 }

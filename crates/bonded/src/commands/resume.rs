@@ -108,7 +108,7 @@ pub(crate) async fn one(
     host.live = watcher.live_sink();
     let driven = run::watched(watcher, Box::pin(host.resume(&id, cancel.clone()))).await;
     let driven = match driven {
-        Ok(run) => attend::see_through(attendant, host, run, watch, &cancel).await,
+        Ok(run) => Box::pin(attend::see_through(attendant, host, run, watch, &cancel)).await,
         Err(error) => Err(error),
     };
     following.settle().await;

@@ -144,7 +144,12 @@ async fn drive(
         Name::Drawn(_) => watched(watcher, Box::pin(host.run(own, goal, token))).await,
     };
     let driven = match driven {
-        Ok(run) => attend::see_through(attendant, &mut host, run, watch, &cancel).await,
+        Ok(run) => {
+            Box::pin(attend::see_through(
+                attendant, &mut host, run, watch, &cancel,
+            ))
+            .await
+        }
         Err(error) => Err(error),
     };
     tools.stop().await;

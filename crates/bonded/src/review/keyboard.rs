@@ -224,7 +224,7 @@ impl Keyboard {
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        raw_mode::leave();
+        raw_mode::restore();
     }
 }
 

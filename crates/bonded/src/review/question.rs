@@ -10,7 +10,7 @@ use super::look::{Look, Row, width};
 use super::pager;
 use super::paint::{Ink, Paint, is_plain};
 use super::standing::Scope;
-use crate::output;
+use crate::{output, raw_mode};
 
 /// What a person said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,16 +77,17 @@ impl<F: Fn() -> Look> Question<F> {
         loop {
             let look = (self.look)();
             let is_whole = screen.show(&look, self.is_full);
-            match self.decide(&keyboard, &screen, &look, is_whole)? {
-                // What was looked at is not what would happen.
-                Answer::Yes(_) if (self.look)().subject != look.subject => {
-                    screen.notice(&format!(
-                        "{} changed while you looked; this is it now",
-                        look.title()
-                    ));
-                }
-                answer => return Ok(answer),
+            let answer = self.decide(&keyboard, &screen, &look, is_whole)?;
+            if matches!(answer, Answer::Unanswered(_)) {
+                raw_mode::leave();
             }
+            let is_yes = matches!(answer, Answer::Yes(_));
+            if !is_yes || (self.look)().subject == look.subject {
+                return Ok(answer);
+            }
+            // What was looked at is not what would happen.
+            let changed = format!("{} changed while you looked; this is it now", look.title());
+            screen.notice(&changed);
         }
     }
 

@@ -17,7 +17,9 @@ fn a_yes_executes_the_call_and_the_run_ends_in_the_same_process() {
     let terminal = asked(&place, &[edit()]);
     assert_eq!(leap(&place), LEAP, "nothing is changed before the answer");
     press(&terminal, "y", &format!("✓ approved by {}", person()));
-    ends_well(terminal);
+    let screen = ends_well(terminal);
+    let last = format!("? help   y\n✓ approved by {}\nthe answer", person());
+    assert!(screen.trim_end().ends_with(&last), "{screen}");
     assert!(leap(&place).contains("% 400"));
     assert_eq!(verdicts(&place), [approved(&person())]);
     holds(&place);
