@@ -6,8 +6,10 @@
 //! table of options.
 
 mod about;
+mod amount;
 mod check;
 mod config;
+mod models;
 mod review;
 mod run;
 mod serve;
@@ -27,6 +29,7 @@ pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
 };
+pub(crate) use models::ModelsArgs;
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
@@ -72,6 +75,11 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
+    /// All commands, for those who look for one by its name.
+    pub(crate) fn cli_command() -> clap::Command {
+        Self::command()
+    }
+
     /// Reads a command line, and the variables that stand for what it does not say. Empty means unset.
     pub(crate) fn read<T: Into<OsString> + Clone>(
         words: impl IntoIterator<Item = T>,
@@ -125,6 +133,7 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     Verify(VerifyArgs),
     Fork(Box<ForkArgs>),
+    Models(ModelsArgs),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     Config(ConfigArgs),
@@ -157,6 +166,7 @@ impl Command {
             | Self::Replay(_)
             | Self::Verify(_)
             | Self::Fork(_)
+            | Self::Models(_)
             | Self::Doctor(_)
             | Self::Demo(_)
             | Self::Config(_)

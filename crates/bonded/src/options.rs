@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use bonded_kernel::Measure;
+
 use bonded_host::config::options::{Given, OptionKind, OptionRow, TABLE};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -126,14 +128,28 @@ fn arg(row: &'static OptionRow) -> Arg {
         OptionKind::List | OptionKind::Models | OptionKind::Patterns => {
             arg.value_name("LIST").action(ArgAction::Append)
         }
+        OptionKind::Measured { measure, .. } => arg
+            .value_name(value_name(measure))
+            .allow_negative_numbers(true),
+        OptionKind::ReasoningTokens => arg
+            .value_name(value_name(Measure::Tokens))
+            .allow_negative_numbers(true),
         // A negative number is a value to complain about, not another flag.
         OptionKind::Whole { .. }
         | OptionKind::Real { .. }
         | OptionKind::Approvals
         | OptionKind::Choice(_)
         | OptionKind::Reasoning
-        | OptionKind::ReasoningTokens
         | OptionKind::Text => arg.value_name("VALUE").allow_negative_numbers(true),
+    }
+}
+
+/// What the help calls a value with a unit.
+fn value_name(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Ms | Measure::Seconds => "DURATION",
+        Measure::Bytes => "SIZE",
+        Measure::Tokens => "TOKENS",
     }
 }
 
@@ -153,6 +169,7 @@ fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
             matches.get_flag(off).then(|| "false".into())
         }
         OptionKind::Whole { .. }
+        | OptionKind::Measured { .. }
         | OptionKind::Real { .. }
         | OptionKind::List
         | OptionKind::Patterns

@@ -146,7 +146,8 @@ pub use profile::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
 pub use prompt::DEFAULT_SYSTEM;
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use reading::{
-    Fields, Mistake, ReadFault, did_you_mean, escaped, folded, found, nearest, short,
+    BadMeasure, Fields, Measure, Mistake, ReadFault, did_you_mean, escaped, folded, found, nearest,
+    short,
 };
 pub use repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, parse_arguments};
 pub use report::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bonded_kernel::{Mistake, ReadFault as _, short};
+use bonded_kernel::{Measure, Mistake, ReadFault as _, short};
 use serde_json::Value;
 
 use super::declared::DeclaredPath;
@@ -98,22 +98,20 @@ fn constraints(fields: &mut ItemFields<'_, '_>, defaults: Constraints) -> Constr
         return defaults;
     };
     fields.refuse_unknown(&CONSTRAINTS_FIELDS);
-    let mut whole = |field, least, default| {
-        let given = fields.whole(field, least..=WHOLE_MAX);
-        given.unwrap_or(default)
-    };
+    let timeout_ms = fields.measured("timeout_ms", Measure::Ms, 1..=WHOLE_MAX);
+    let mut whole = |field, default| fields.whole(field, 0..=WHOLE_MAX).unwrap_or(default);
     Constraints {
-        max_files: whole("max_files", 0, defaults.max_files),
-        max_tool_ops: whole("max_tool_ops", 0, defaults.max_tool_ops),
-        max_delta_size: whole("max_delta_size", 0, defaults.max_delta_size),
-        timeout_ms: whole("timeout_ms", 1, defaults.timeout_ms),
+        max_files: whole("max_files", defaults.max_files),
+        max_tool_ops: whole("max_tool_ops", defaults.max_tool_ops),
+        max_delta_size: whole("max_delta_size", defaults.max_delta_size),
+        timeout_ms: timeout_ms.unwrap_or(defaults.timeout_ms),
     }
 }
 
 fn budget(fields: &mut ItemFields<'_, '_>) -> Option<Budget> {
     let mut fields = fields.object("budget")?;
     fields.refuse_unknown(&BUDGET_FIELDS);
-    let time_estimate_ms = fields.whole("time_estimate_ms", 0..=WHOLE_MAX);
+    let time_estimate_ms = fields.measured("time_estimate_ms", Measure::Ms, 0..=WHOLE_MAX);
     if fields.given("time_estimate_ms").is_none() {
         fields.missing("time_estimate_ms");
     }

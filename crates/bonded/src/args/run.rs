@@ -17,7 +17,7 @@ use super::{AgentArgs, LimitArgs, ModelArgs, Prompting};
 #[command(after_help = "\
 Examples:
   bonded run --model openrouter/qwen/qwen3-coder \"make the tests pass\"
-  echo \"summarise README.md\" | bonded run --model ollama/llama3.1 -
+  cat error.log | bonded run --model ollama/llama3.1 \"why did this fail?\"
   bonded run --model script:replies.jsonl --json \"try it without a model\"
   bonded run --id nightly-2026-11-15 --max-cost 0.50 --price 0.25,2 @goal.txt
   bonded run --agent reviewer.ai \"review the last commit\"
@@ -26,8 +26,10 @@ Examples:
 A goal file for --each has one goal a line: a JSON string, or {\"goal\": \"...\", \"id\": \"...\"}.
 Given again, it continues what had not ended and repeats nothing.")]
 pub(crate) struct RunArgs {
-    /// What is to be done; `-` reads it from stdin, `@FILE` from a file
-    #[arg(value_name = "GOAL", required_unless_present = "each")]
+    /// The goal; `-` or nothing reads stdin, `@FILE` reads a file
+    ///
+    /// With a goal, what is piped in is material for it: it is sent as data beside the goal, cut to 128 KiB.
+    #[arg(value_name = "GOAL")]
     pub(crate) goal: Option<String>,
 
     /// Run the goals of a JSON Lines file, one result a line on stdout
@@ -53,6 +55,10 @@ pub(crate) struct RunArgs {
     /// The agent's system text, instead of the built-in one
     #[arg(long, value_name = "FILE")]
     pub(crate) system: Option<PathBuf>,
+
+    /// Do not read the AGENTS.md of the directory and of those above it
+    #[arg(long, conflicts_with = "agent_file")]
+    pub(crate) no_agents_md: bool,
 
     #[command(flatten)]
     pub(crate) agent: AgentArgs,

@@ -4,10 +4,11 @@
 //! What they share is a struct of its own, so that an agent which can be served by one can be served by the other.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
-use super::{AgentArgs, LimitArgs};
+use super::{AgentArgs, LimitArgs, amount};
 
 /// Serve agents as models of an OpenAI-compatible server, or a workspace of notes and rules
 ///
@@ -38,11 +39,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, requires = "mcp")]
     pub(crate) mcp_ask_client: bool,
 
-    /// After how many seconds the connection of a call over MCP is closed; the client comes back for the rest
+    /// Close the connection of a call over MCP after this long; the client comes back for the rest
     ///
     /// For proxies that cut long connections. Clients that do not say how to come back keep theirs.
-    #[arg(long, value_name = "S", requires = "mcp", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) mcp_stream_max: Option<u64>,
+    #[arg(long, value_name = "DURATION", requires = "mcp", value_parser = amount::some_seconds, allow_negative_numbers = true)]
+    pub(crate) mcp_stream_max: Option<Duration>,
 
     /// Serve the workspace of this directory; what is missing in it is made
     #[arg(long, env = "BONDED_DATA", value_name = "DIR")]
@@ -73,9 +74,9 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) shared_dir: bool,
 
-    /// How many seconds runs may go on after a stop before they are cancelled
-    #[arg(long, value_name = "S", default_value_t = 30)]
-    pub(crate) stop_after: u64,
+    /// Grace period for running agents at shutdown
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = amount::seconds, allow_negative_numbers = true)]
+    pub(crate) stop_after: Duration,
 }
 
 /// Offer agents as tools to an MCP client, over stdin and stdout

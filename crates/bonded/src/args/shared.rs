@@ -4,9 +4,11 @@
 //! must mean the same there; a default must be good for each.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
+use super::amount;
 use crate::options::OptionArgs;
 
 #[derive(Debug, Default, Args)]
@@ -28,12 +30,12 @@ pub(crate) struct ModelArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// The most seconds that the run is driven; 0 = no limit
-    #[arg(long, value_name = "S", default_value_t = 3600)]
-    pub(crate) max_time: u64,
+    /// Time limit, such as 10m; 0: none
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = amount::seconds, allow_negative_numbers = true)]
+    pub(crate) max_time: Duration,
 
-    /// The most tokens, input and output together
-    #[arg(long, value_name = "N")]
+    /// Token limit, input and output together, such as 200k
+    #[arg(long, value_name = "TOKENS", value_parser = amount::tokens, allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u64>,
 
     /// The most dollars; needs --price where no price is listed

@@ -16,6 +16,10 @@ pub(crate) struct RunsArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 
+    /// List the runs of the rules of this data directory too
+    #[arg(long, env = "BONDED_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
     /// Print one object a line
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AgentArgs, LimitArgs, ModelArgs};
+use super::{AgentArgs, LimitArgs, ModelArgs, amount};
 
 /// Work a plan off: each item happens whole, tested and with a receipt, or not at all
 ///
@@ -71,8 +71,8 @@ pub(crate) struct WorkArgs {
     pub(crate) limits_of: String,
 
     /// Wait so long at most for dependencies that other plans on this tree have yet to do, and for the tree while one
-    /// works on it; 0 refuses at once [default: 300000 for dependencies, 0 for the tree]
-    #[arg(long, value_name = "MS")]
+    /// works on it; 0 refuses at once [default: 5m for dependencies, 0 for the tree]
+    #[arg(long = "wait", alias = "wait-ms", value_name = "DURATION", value_parser = amount::milliseconds, allow_negative_numbers = true)]
     pub(crate) wait_ms: Option<u64>,
 
     /// The agents' system text, instead of the built-in one

@@ -54,6 +54,7 @@ Examples:
   bonded note list
   bonded note show Shopping
   bonded note edit Shopping \"- milk and bread\"
+  bonded note edit 3f2a                              in $VISUAL or $EDITOR, by a prefix of its id
   bonded note search milk
 
 A note is named by its id or by its title.")]
@@ -100,7 +101,7 @@ pub(crate) struct NoteListArgs {
 /// Print a note's text
 #[derive(Debug, Args)]
 pub(crate) struct NoteShowArgs {
-    /// The note's id or title
+    /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 
     /// The note as it was at this version
@@ -119,9 +120,9 @@ pub(crate) struct NoteAddArgs {
     #[arg(value_name = "TITLE")]
     pub(crate) title: Option<String>,
 
-    /// The text; `-` reads it from stdin, `@FILE` from a file
-    #[arg(value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
-    pub(crate) text: String,
+    /// The text; `-` reads it from stdin, `@FILE` from a file; without it, at a terminal, your editor is opened
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) text: Option<String>,
 
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
@@ -133,10 +134,10 @@ pub(crate) struct NoteAddArgs {
 /// Change a note
 #[derive(Debug, Args)]
 pub(crate) struct NoteEditArgs {
-    /// The note's id or title
+    /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 
-    /// The new text; `-` reads it from stdin, `@FILE` from a file
+    /// The new text; `-` reads it from stdin, `@FILE` from a file; without anything to change, your editor is opened
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
 
@@ -154,7 +155,7 @@ pub(crate) struct NoteEditArgs {
 /// Show what happened to a note, the last first
 #[derive(Debug, Args)]
 pub(crate) struct NoteHistoryArgs {
-    /// The note's id or title
+    /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 
     #[arg(long, value_name = "N", default_value_t = 50)]
@@ -178,7 +179,7 @@ pub(crate) struct NoteSearchArgs {
 /// A note that is named
 #[derive(Debug, Args)]
 pub(crate) struct NoteNameArgs {
-    /// The note's id or title
+    /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 }
 
@@ -188,8 +189,8 @@ pub(crate) struct NoteNameArgs {
 Examples:
   bonded rule add rule.json
   bonded rule list
-  bonded rule disable 6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11
-  bonded rule launch 6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11
+  bonded rule disable 6f1c                           by a prefix of its id
+  bonded rule launch 6f1c
   bonded rule runs
 
 A rule is a JSON object with trigger, condition_json and action_json; docs/rules.md describes them. The server that
@@ -211,15 +212,25 @@ pub(crate) enum RuleCommand {
         json: bool,
     },
     /// Print a rule as JSON
-    Show { rule: String },
+    Show {
+        /// The rule's id or a unique prefix of it
+        rule: String,
+    },
     /// Add the rule of a JSON file and print its id; `-` reads it from stdin
     Add { file: PathBuf },
     /// Let a rule act
-    Enable { rule: String },
+    Enable {
+        /// The rule's id or a unique prefix of it
+        rule: String,
+    },
     /// Let a rule rest
-    Disable { rule: String },
+    Disable {
+        /// The rule's id or a unique prefix of it
+        rule: String,
+    },
     /// Queue a run of a rule and print its id
     Launch {
+        /// The rule's id or a unique prefix of it
         rule: String,
         /// Run it for this event; for one that it has run for already, that run is printed
         #[arg(long, value_name = "ID")]

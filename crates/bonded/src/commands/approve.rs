@@ -55,7 +55,8 @@ pub(super) async fn judge(
         Some(waits) if args.call.is_none_or(|call| call == waits.call.call) => waits,
         other => return Err(nothing_waits(&run, other.as_ref())),
     };
-    let cancel = signals::cancel_on_signal();
+    signals::interrupt_on_signal();
+    let cancel = CancellationToken::new();
     let is_asked = verdict == Verdict::Approved && args.digest.is_none();
     match attendant.as_mut().filter(|_| is_asked) {
         Some(attendant) => match Box::pin(attendant.judge(&host, &run, &cancel)).await? {

@@ -97,7 +97,7 @@ fn every_mistake_of_every_stage_and_of_called_agents_is_found_at_once() {
             "\"nobody/four\"",
             "called.ai has no description",
             "calls itself",
-            "llmTimeout must be",
+            "llmTimeout soon is not a duration",
         ],
     );
     let warnings = lines(&object, "warnings");

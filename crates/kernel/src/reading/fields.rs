@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use super::{Mistake, escaped, short};
+use super::{Measure, Mistake, escaped, short};
 
 /// A mistake with its place, as those tell it who describe what is read.
 pub trait ReadFault {
@@ -160,6 +160,23 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
                 most: *range.end(),
             })
         })
+    }
+
+    /// A duration or a size within bounds: a whole number, or a text with a unit such as `90s` or `64k`.
+    pub fn measured(
+        &mut self,
+        field: &str,
+        measure: Measure,
+        range: RangeInclusive<u64>,
+    ) -> Option<u64> {
+        match self.given(field)? {
+            Value::String(_) => self.parsed(field, |value| measure.of(value, range)),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => self.whole(field, range),
+        }
     }
 
     /// A number within bounds.

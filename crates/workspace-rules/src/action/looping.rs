@@ -4,7 +4,7 @@
 //! the memory) is either that default or something that the host permits: a rule is written by an admin of a workspace,
 //! who need not be the operator of the machine.
 
-use bonded_kernel::{Mistake, Mode, Scope, WorkspaceId, short};
+use bonded_kernel::{Measure, Mistake, Mode, Scope, WorkspaceId, short};
 use serde::Serialize;
 
 use super::path::PATH_BYTES_MAX;
@@ -223,8 +223,8 @@ fn read_provider_fields(
     let kind = read_kind(fields, "provider_kind", host);
     let default = of_kind(kind, default);
     let model = fields.text("model", MODEL_BYTES_MAX).map(str::to_owned);
-    let tokens = fields.whole("max_tokens", 1..=TOKENS_MAX);
-    let timeout_ms = fields.whole("timeout_ms", 1..=TIMEOUT_MS_MAX);
+    let tokens = fields.measured("max_tokens", Measure::Tokens, 1..=TOKENS_MAX);
+    let timeout_ms = fields.measured("timeout_ms", Measure::Ms, 1..=TIMEOUT_MS_MAX);
     ProviderChoice {
         base_url: read_url(fields, &default.provider_kind, host).or(default.base_url),
         provider_kind: default.provider_kind,
@@ -326,14 +326,17 @@ pub fn memory_name(written: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Delays are in milliseconds, up to a day.
+/// Delays are milliseconds or texts such as `5s`, up to a day.
 fn read_pace(fields: &mut RuleFields<'_, '_>, default: Pace) -> Pace {
     let Some(mut fields) = fields.object("loop") else {
         return default;
     };
     fields.refuse_unknown(&LOOP_FIELDS);
     let iterations = fields.whole("max_iterations", 1..=ITERATIONS_MAX);
-    let mut delay = |field, default| fields.whole(field, 0..=DAY_MS).unwrap_or(default);
+    let mut delay = |field, default| {
+        let given = fields.measured(field, Measure::Ms, 0..=DAY_MS);
+        given.unwrap_or(default)
+    };
     Pace {
         loop_delay_ms: delay("loop_delay_ms", default.loop_delay_ms),
         idle_delay_ms: delay("idle_delay_ms", default.idle_delay_ms),

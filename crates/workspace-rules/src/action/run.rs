@@ -3,7 +3,7 @@
 //! The agent file says what the run may do and under which guarantees; the rule only names the file, the goal and the
 //! directory. Both paths are judged by the host.
 
-use bonded_kernel::WorkspaceId;
+use bonded_kernel::{Measure, WorkspaceId};
 use serde::Serialize;
 
 use super::path::{read_optional_path, read_path};
@@ -55,7 +55,7 @@ pub(super) fn read(
     let agent_file = read_path(fields, "agent_file", workspace, host);
     let goal = fields.required_text("goal", REQUEST_BYTES_MAX);
     let dir = read_optional_path(fields, "dir", workspace, host);
-    let timeout_ms = fields.whole("timeout_ms", 1..=RUN_TIMEOUT_MS_MAX);
+    let timeout_ms = fields.measured("timeout_ms", Measure::Ms, 1..=RUN_TIMEOUT_MS_MAX);
     Some(RunAction {
         agent_file: agent_file?,
         goal: goal?.to_owned(),

@@ -3,6 +3,8 @@
 //! Flags are made of the rows, in their order. A default is written as one would type it, so that it
 //! passes through the same parser as everything else; a test reads all of them.
 
+use bonded_kernel::Measure;
+
 use super::kind::OptionKind;
 use crate::config::Order;
 
@@ -118,20 +120,35 @@ const fn whole_or_none(min: u64, max: u64) -> OptionKind {
     }
 }
 
+const fn measured(measure: Measure, min: u64, max: u64) -> OptionKind {
+    OptionKind::Measured {
+        measure,
+        min,
+        max,
+        nullable: false,
+    }
+}
+
 /// Limits count in 32 bits; of milliseconds that is seven weeks.
 const BITS_32: u64 = u32::MAX as u64;
 /// More than any machine or model has.
 const TERA: u64 = 1 << 40;
-const MS: OptionKind = whole(1, BITS_32);
+const MS: OptionKind = measured(Measure::Ms, 1, BITS_32);
 const COUNT: OptionKind = whole(1, BITS_32);
 const COUNT_OR_NONE: OptionKind = whole_or_none(1, BITS_32);
-const BYTES: OptionKind = whole(1, TERA);
-const TOKENS: OptionKind = whole(0, TERA);
-const WINDOW: OptionKind = whole_or_none(1, TERA);
+const BYTES: OptionKind = measured(Measure::Bytes, 1, TERA);
+const TOKENS: OptionKind = measured(Measure::Tokens, 0, TERA);
+const REPLY_TOKENS: OptionKind = measured(Measure::Tokens, 1, BITS_32);
+const WINDOW: OptionKind = OptionKind::Measured {
+    measure: Measure::Tokens,
+    min: 1,
+    max: TERA,
+    nullable: true,
+};
 /// With less no command starts, nor can its end be told.
-const PROCESS_MEMORY: OptionKind = whole(16 << 20, TERA);
+const PROCESS_MEMORY: OptionKind = measured(Measure::Bytes, 16 << 20, TERA);
 const PROCESSES: OptionKind = whole(4, BITS_32);
-const FILE_BYTES: OptionKind = whole(4096, TERA);
+const FILE_BYTES: OptionKind = measured(Measure::Bytes, 4096, TERA);
 
 const fn real(min: f64, max: f64) -> OptionKind {
     OptionKind::Real { min, max }
@@ -191,20 +208,26 @@ pub const TABLE: &[OptionRow] = &[
         Some(""),
         "agent files to offer as tools, with commas between",
     ),
-    agent("llmTimeout", "--llm-timeout-ms", MS).ordered(Order::Lower).with(
-        &["defaults.llmTimeout"],
-        Some("600000"),
-        "milliseconds until a model that says nothing has failed",
-    ),
-    agent("toolTimeout", "--tool-timeout-ms", MS).ordered(Order::Lower).with(
-        &["defaults.toolTimeout"],
-        Some("300000"),
-        "milliseconds until a tool is stopped",
-    ),
+    OptionRow {
+        flag_aliases: &["--llm-timeout-ms"],
+        ..agent("llmTimeout", "--llm-timeout", MS).ordered(Order::Lower).with(
+            &["defaults.llmTimeout"],
+            Some("10m"),
+            "give up on a silent model after this long",
+        )
+    },
+    OptionRow {
+        flag_aliases: &["--tool-timeout-ms"],
+        ..agent("toolTimeout", "--tool-timeout", MS).ordered(Order::Lower).with(
+            &["defaults.toolTimeout"],
+            Some("5m"),
+            "stop a tool after this long",
+        )
+    },
     agent("toolResponseMaxBytes", "--tool-response-max-bytes", BYTES).ordered(Order::Lower).with(
         &["defaults.toolResponseMaxBytes"],
-        Some("12288"),
-        "longer tool output is cut at this many bytes",
+        Some("12k"),
+        "truncate tool output to this size",
     ),
     agent("temperature", "--temperature", real(0.0, 2.0)).with(
         &["defaults.temperature"],
@@ -245,7 +268,7 @@ pub const TABLE: &[OptionRow] = &[
         None,
         "tokens for reasoning, or 0 for none",
     ),
-    agent("maxOutputTokens", "--max-output-tokens", COUNT).ordered(Order::Lower).with(
+    agent("maxOutputTokens", "--max-output-tokens", REPLY_TOKENS).ordered(Order::Lower).with(
         &["defaults.maxOutputTokens"],
         Some("4096"),
         "most tokens in a reply",
@@ -414,30 +437,35 @@ pub const TABLE: &[OptionRow] = &[
             "places in your home that commands may read",
         )
     },
-    limit("sandboxCpuMs", "--sandbox-cpu-ms", MS).ordered(Order::Lower).with(
-        &["defaults.sandboxCpuMs"],
-        Some("3600000"),
-        "milliseconds of the processor for each process of a command, in whole seconds",
-    ),
-    limit(
-        "sandboxMemoryBytes",
-        "--sandbox-memory-bytes",
-        PROCESS_MEMORY,
-    ).ordered(Order::Lower).with(
-        &["defaults.sandboxMemoryBytes"],
-        Some("17179869184"),
-        "memory for each process of a command",
-    ),
+    OptionRow {
+        flag_aliases: &["--sandbox-cpu-ms"],
+        ..limit("sandboxCpuMs", "--sandbox-cpu", MS).ordered(Order::Lower).with(
+            &["defaults.sandboxCpuMs"],
+            Some("1h"),
+            "processor time for each process of a command, rounded up to seconds",
+        )
+    },
+    OptionRow {
+        flag_aliases: &["--sandbox-memory-bytes"],
+        ..limit("sandboxMemoryBytes", "--sandbox-memory", PROCESS_MEMORY).ordered(Order::Lower).with(
+            &["defaults.sandboxMemoryBytes"],
+            Some("16G"),
+            "memory for each process of a command",
+        )
+    },
     limit("sandboxProcesses", "--sandbox-processes", PROCESSES).ordered(Order::Lower).with(
         &["defaults.sandboxProcesses"],
         Some("4096"),
         "processes and threads of a command at the same time",
     ),
-    limit("sandboxFileBytes", "--sandbox-file-bytes", FILE_BYTES).ordered(Order::Lower).with(
-        &["defaults.sandboxFileBytes"],
-        Some("8589934592"),
-        "the largest file that a command may write",
-    ),
+    OptionRow {
+        flag_aliases: &["--sandbox-file-bytes"],
+        ..limit("sandboxFileBytes", "--sandbox-file-size", FILE_BYTES).ordered(Order::Lower).with(
+            &["defaults.sandboxFileBytes"],
+            Some("8G"),
+            "largest file that a command may write",
+        )
+    },
     process("format", "--format", FORMAT).with(
         &["defaults.outputFormat"],
         None,
