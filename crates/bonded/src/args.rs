@@ -34,7 +34,7 @@ pub(crate) use models::ModelsArgs;
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
-pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, ShowProgress};
+pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress};
 pub(crate) use short_help::TOP;
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use work::WorkArgs;

@@ -5,6 +5,7 @@
 //! the process, and, for plans, the ground, which has to be made while the process has one thread.
 
 mod approve;
+mod attend;
 mod cancel;
 mod completions;
 mod config;

@@ -9,14 +9,18 @@
 //! remembered and reported at the end, since a command that goes on must not depend on its reader.
 
 use std::borrow::Cow;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bonded_host::Secrets;
 use bonded_host::letters::harmless;
 use serde::Serialize;
 
 use crate::stderr_writer;
+
+/// How long a terminal that takes nothing is waited for before something is drawn on it.
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// What neither stream shows. Set once, by the first command that reads a configuration.
 static SECRETS: OnceLock<Arc<Secrets>> = OnceLock::new();
@@ -84,23 +88,18 @@ pub(crate) fn stderr(line: &str) {
     let _unread = writeln!(stream, "{line}");
 }
 
+/// Draws on stderr what this program has made for a terminal itself, colours included. Whatever others wrote in it was
+/// made harmless before, letter by letter; what was said until now is written first.
+pub(crate) fn draw(text: &str) {
+    stderr_writer::settle(SETTLING);
+    let text = masked(text);
+    let mut stream = io::stderr().lock();
+    let _unread = stream
+        .write_all(text.as_bytes())
+        .and_then(|()| stream.flush());
+}
+
 /// Whether a live line can be drawn.
 pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
-}
-
-/// Asks a person, if one is there: a terminal to be asked at, and one to answer at. `None` where nobody is.
-pub(crate) fn ask(question: &str) -> Option<String> {
-    if !stderr_is_terminal() || !io::stdin().is_terminal() {
-        return None;
-    }
-    let question = for_terminal(question);
-    let mut stream = io::stderr().lock();
-    write!(stream, "{question} ")
-        .and_then(|()| stream.flush())
-        .ok()?;
-    drop(stream);
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).ok()?;
-    Some(answer.trim().to_owned())
 }

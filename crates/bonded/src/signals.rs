@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use bonded_host::CancellationToken;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{output, stderr_writer};
+use crate::{output, raw_mode, stderr_writer};
 
 /// What a person is told, and how a process ends that is asked twice.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ const NOTHING_TO_READ: &str =
     "SIGHUP: the configuration is read when the server starts; restart it to read it again";
 
 /// Added to the number of a signal, this is how a process ends that one has ended.
-const BY_SIGNAL: u8 = 128;
+pub(crate) const BY_SIGNAL: u8 = 128;
 
 /// Cancelled when this process is about to end and lets go of its runs.
 static INTERRUPT: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
@@ -127,6 +127,7 @@ pub(crate) fn interrupt_on_signal() -> CancellationToken {
     if let Ok(mut signals) = Signals::new() {
         tokio::spawn(async move {
             let first = signals.next().await;
+            raw_mode::leave();
             INTERRUPTED_BY.store(number(first), Ordering::Relaxed);
             output::stderr(match first == SignalKind::interrupt() {
                 true => STOPPING,
@@ -181,5 +182,6 @@ async fn stop_of(signals: &mut Signals) {
     reason = "the person asked twice; the log is safe at any moment"
 )]
 fn exit(code: i32) {
+    raw_mode::leave();
     std::process::exit(code);
 }

@@ -14,8 +14,8 @@ use crate::workdir::{FILES, Workdir};
 
 #[derive(Deserialize)]
 pub(crate) struct AppendArguments {
-    path: String,
-    content: String,
+    pub(crate) path: String,
+    pub(crate) content: String,
 }
 
 pub(crate) fn tool(workdir: Arc<Workdir>) -> FileTool<AppendArguments> {

@@ -25,6 +25,7 @@ mod list;
 mod mark;
 pub mod mcp;
 mod place;
+mod preview;
 mod process;
 pub mod protected;
 mod queue;
@@ -47,6 +48,7 @@ use std::sync::Arc;
 
 pub use fault::ToolFault;
 pub use place::is_unfinished;
+pub use preview::{Before, Preview, preview};
 pub use queue::{
     DEFAULT_QUEUE, OnWaited, Queue, QueueError, QueueMeasure, QueuePlace, Queues, Waited,
     default_places,

@@ -18,8 +18,8 @@ const DROPPED_BYTES_MIN: u64 = 500;
 
 #[derive(Deserialize)]
 pub(crate) struct WriteArguments {
-    path: String,
-    content: String,
+    pub(crate) path: String,
+    pub(crate) content: String,
     expected_hash: Option<String>,
     #[serde(default)]
     must_be_new: bool,
@@ -103,14 +103,29 @@ fn check(
     arguments: &WriteArguments,
 ) -> Result<(), ToolFault> {
     let path = &place.path;
-    if arguments.must_be_new && seen.is_some() {
+    let is_asked = arguments.expected_hash.is_some();
+    let actual = match seen {
+        Some(seen) if is_asked => Some(seen.mark(path)?),
+        // Nobody compares it.
+        Some(_) => Some(String::new()),
+        None => None,
+    };
+    refuse_unexpected(actual, path, arguments)
+}
+
+/// Refuses a file that is not what the arguments expect: `actual` is its hash, or nothing where there is none.
+pub(crate) fn refuse_unexpected(
+    actual: Option<String>,
+    path: &str,
+    arguments: &WriteArguments,
+) -> Result<(), ToolFault> {
+    if arguments.must_be_new && actual.is_some() {
         let message = format!("{path:?} exists with other content");
         return Err(ToolFault::new(fault::ALREADY_EXISTS, message));
     }
     let Some(expected) = &arguments.expected_hash else {
         return Ok(());
     };
-    let actual = seen.map(|seen| seen.mark(path)).transpose()?;
     if actual.as_ref() == Some(expected) {
         return Ok(());
     }

@@ -5,12 +5,13 @@
 
 use clap::Args;
 
-use super::ShowProgress;
+use super::{Prompting, ShowProgress};
 
 /// Approve a pending tool call and resume its run
 ///
-/// Shows the call exactly as it would run, why approval is needed and the call's digest, then asks at a terminal.
-/// Elsewhere nothing is approved without --digest. The approval holds once, for exactly what was shown.
+/// At a terminal the call is shown, an edit as a diff, and you are asked: y yes, n no, e no with a reason, a always in
+/// this run, d all of it in your pager. Ctrl-C decides nothing. Elsewhere the call is shown with its digest, and
+/// nothing is approved without --digest. An approval holds for exactly what was looked at.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -60,6 +61,9 @@ pub(crate) struct VerdictArgs {
 
     #[command(flatten)]
     pub(crate) show: ShowProgress,
+
+    #[command(flatten)]
+    pub(crate) prompting: Prompting,
 
     /// Print one result object instead of the answer
     #[arg(long, conflicts_with = "no_resume")]

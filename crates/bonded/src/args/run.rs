@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AgentArgs, LimitArgs, ModelArgs};
+use super::{AgentArgs, LimitArgs, ModelArgs, Prompting};
 
 /// Run an agent on a goal, within limits
 ///
@@ -83,6 +83,9 @@ pub(crate) struct RunArgs {
     /// rejected, and the next attempt repeats it.
     #[arg(long, requires = "stream_json", conflicts_with_all = ["json", "no-stream"])]
     pub(crate) live: bool,
+
+    #[command(flatten)]
+    pub(crate) prompting: Prompting,
 
     #[command(flatten)]
     pub(crate) agent: AgentArgs,

@@ -80,3 +80,11 @@ pub(crate) struct ShowProgress {
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
+
+/// Whether the person at the terminal is asked.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Prompting {
+    /// Do not ask at the terminal: when a call needs approval, exit with 6
+    #[arg(long)]
+    pub(crate) no_prompt: bool,
+}

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::ShowProgress;
+use super::{Prompting, ShowProgress};
 
 /// List runs, newest first
 #[derive(Debug, Args)]
@@ -81,6 +81,9 @@ pub(crate) struct ResumeArgs {
 
     #[command(flatten)]
     pub(crate) show: ShowProgress,
+
+    #[command(flatten)]
+    pub(crate) prompting: Prompting,
 
     /// Print one result object instead of the answer
     #[arg(long)]

@@ -1,9 +1,9 @@
 //! `bonded approve`: a person lets a call be executed that waits.
 //!
-//! The promise is that nobody approves what nobody saw. So the call is shown first, whole or cut; a cut one is not
-//! approved by a yes; a digest that was given must be that of the call which waits at this moment; and the verdict
-//! is recorded for that call alone, under a condition that fails if the run has gone on. After the verdict the run
-//! goes on here, unless it belongs to a plan, or the person says otherwise.
+//! The promise is that nobody approves what nobody saw. At a terminal the call is shown and asked about; elsewhere a
+//! digest must be given, which is that of the call that waits at this moment. The verdict is recorded for that call
+//! alone, under a condition that fails if the run has gone on. After the verdict the run goes on here, unless it
+//! belongs to a plan, or the person says otherwise.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,6 +17,7 @@ use bonded_state::Store;
 use crate::args::{ApproveArgs, ResumeArgs, ShowProgress, VerdictArgs};
 use crate::commands::resume;
 use crate::error::{CliError, Code};
+use crate::review::{Attendant, Judged, person};
 use crate::{output, settings, signals};
 use bonded_host::keeping::Keeper;
 use bonded_host::shapes::text;
@@ -35,14 +36,17 @@ pub(crate) async fn approve(
     judge(&args.verdict, Verdict::Approved, store).await
 }
 
-/// Shows the call that waits, records the verdict and goes on with the run.
-/// A denial is not asked about: it can do no harm. What waits may be a call of an agent that the run has called, so
-/// that the run which is gone on with is the root.
+/// Records the verdict on the call that waits, and goes on with the run. At a terminal an approval is asked about, and
+/// the answer may be a no. A denial is not asked about: it can do no harm. What waits may be a call of an agent that
+/// the run has called, so that the run which is gone on with is the root.
 pub(super) async fn judge(
     args: &VerdictArgs,
     verdict: Verdict,
     store: Option<&Path>,
 ) -> Result<ExitCode, CliError> {
+    let is_wanted = !args.json && !args.prompting.no_prompt;
+    let attendant = Attendant::here(is_wanted, store);
+    let mut attendant = attendant.map(|it| it.showing_all(args.full));
     let store = settings::open_existing_store(store)?;
     let id = settings::find_run(&*store, &args.run).await?;
     let (mut host, tools) = settings::host(store.clone(), Stance::Refuse);
@@ -51,26 +55,16 @@ pub(super) async fn judge(
         Some(waits) if args.call.is_none_or(|call| call == waits.call.call) => waits,
         other => return Err(nothing_waits(&run, other.as_ref())),
     };
-    let extent = match args.full {
-        true => Extent::Whole,
-        false => Extent::Cut,
-    };
-    output::stderr(&waiting::described(&waits, extent));
-    let is_meant = |digest: &String| waits.call.digest.to_string().starts_with(digest.as_str());
-    if args.digest.as_ref().is_some_and(|digest| !is_meant(digest)) {
-        return Err(other_call(&run, &waits));
-    }
-    if verdict == Verdict::Approved && args.digest.is_none() && !agrees(args, &run, &waits)? {
-        output::stderr("nothing was approved; the run still waits");
-        return Ok(ExitCode::from(Code::AwaitingReview.exit_code()));
-    }
-    let word = match verdict {
-        Verdict::Approved => "approved",
-        Verdict::Denied { .. } => "denied",
-    };
-    match host.review(&waits, verdict, &person()).await? {
-        Reviewed::TooLate => return Err(too_late(&store, &host.load(&id).await?).await),
-        Reviewed::Recorded => output::stderr(&format!("{word}: {}", waits.call.tool)),
+    signals::interrupt_on_signal();
+    let cancel = CancellationToken::new();
+    let is_asked = verdict == Verdict::Approved && args.digest.is_none();
+    match attendant.as_mut().filter(|_| is_asked) {
+        Some(attendant) => match Box::pin(attendant.judge(&host, &run, &cancel)).await? {
+            Judged::Answered => {}
+            Judged::Nothing => return Err(nothing_waits(&run, None)),
+            Judged::Stopped(code) => return Ok(code),
+        },
+        None => record(args, verdict, &host, &run, &waits).await?,
     }
     if args.no_resume {
         return Ok(ExitCode::SUCCESS);
@@ -83,28 +77,53 @@ pub(super) async fn judge(
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    signals::interrupt_on_signal();
-    let cancel = CancellationToken::new();
-    let code = go_on(args, &mut host, &root, cancel).await;
+    let code = go_on(args, &mut host, &root, cancel, attendant.as_mut()).await;
     tools.stop().await;
     code
 }
 
-/// Whether the person at the terminal, who has just seen the call, lets it be executed. Where nobody is there, or not
-/// all of it was shown, nothing is approved.
-fn agrees(args: &VerdictArgs, run: &Run, waits: &PendingReview) -> Result<bool, CliError> {
+/// Records a verdict that was given on the command line.
+async fn record(
+    args: &VerdictArgs,
+    verdict: Verdict,
+    host: &Host,
+    run: &Run,
+    waits: &PendingReview,
+) -> Result<(), CliError> {
+    let extent = match args.full {
+        true => Extent::Whole,
+        false => Extent::Cut,
+    };
+    output::stderr(&waiting::described(waits, extent));
+    let is_meant = |digest: &String| waits.call.digest.to_string().starts_with(digest.as_str());
+    if args.digest.as_ref().is_some_and(|digest| !is_meant(digest)) {
+        return Err(other_call(run, waits));
+    }
+    let word = match verdict {
+        Verdict::Approved if args.digest.is_none() => return Err(look_first(args, run, waits)),
+        Verdict::Approved => "approved",
+        Verdict::Denied { .. } => "denied",
+    };
+    match host.review(waits, verdict, &person()).await? {
+        Reviewed::TooLate => Err(too_late(&host.store, &host.load(run.id()).await?).await),
+        Reviewed::Recorded => {
+            output::stderr(&format!("{word}: {}", waits.call.tool));
+            Ok(())
+        }
+    }
+}
+
+/// Nothing is approved that nobody was asked about, or of which only the beginning was shown.
+fn look_first(args: &VerdictArgs, run: &Run, waits: &PendingReview) -> CliError {
     let id = text::short_id(run.id());
     if !args.full && !waiting::is_whole(waits) {
         let message = "nothing was approved: only the beginning of the arguments is shown";
         let hint = format!("see all of them: bonded approve {id} --full");
-        return Err(CliError::new(Code::LookFirst, message).hint(hint));
+        return CliError::new(Code::LookFirst, message).hint(hint);
     }
-    let answer = output::ask("let exactly this call be executed? [y/N]").ok_or_else(|| {
-        let message = "nothing was approved: this is what waits, and nobody is here to be asked";
-        let hint = format!("approve exactly this: {}", waiting::approval(run, waits));
-        CliError::new(Code::LookFirst, message).hint(hint)
-    })?;
-    Ok(["y", "yes"].contains(&answer.to_ascii_lowercase().as_str()))
+    let message = "nothing was approved: this is what waits, and nobody is here to be asked";
+    let hint = format!("approve exactly this: {}", waiting::approval(run, waits));
+    CliError::new(Code::LookFirst, message).hint(hint)
 }
 
 /// The call was judged, or the run has gone on, while a person looked at it.
@@ -128,7 +147,6 @@ fn other_call(run: &Run, waits: &PendingReview) -> CliError {
     CliError::new(Code::OtherCall, message).hint(hint)
 }
 
-/// The process that asked may be about to let go of the run.
 /// The process that asked may be letting go just now: a run that is held is claimed again for a while. Progress is
 /// shown only at the first try, or each of them would begin with the same line.
 async fn go_on(
@@ -136,6 +154,7 @@ async fn go_on(
     host: &mut Host,
     root: &RunId,
     cancel: CancellationToken,
+    mut attendant: Option<&mut Attendant>,
 ) -> Result<ExitCode, CliError> {
     let keeper = Keeper::new(host.store.clone());
     let mut tries = 1;
@@ -148,9 +167,11 @@ async fn go_on(
             billing_file: None,
             sessions_dir: None,
             show: ShowProgress { quiet },
+            prompting: args.prompting,
             json: args.json,
         };
-        let driven = resume::one(&as_resumed, host, &keeper, root.clone(), cancel.clone()).await;
+        let (root, cancel, asked) = (root.clone(), cancel.clone(), attendant.as_deref_mut());
+        let driven = resume::one(&as_resumed, host, &keeper, root, cancel, asked).await;
         match driven {
             Err(error) if error.code == Code::RunHeld && tries < CLAIM_TRIES => {
                 tries += 1;
@@ -176,13 +197,4 @@ fn nothing_waits(run: &Run, other: Option<&PendingReview>) -> CliError {
         (None, None) => format!("no call of run {id} waits for a person"),
     };
     CliError::new(Code::NothingWaits, message).hint(format!("look at it: bonded show {id}"))
-}
-
-/// Who is at the keyboard, as far as the system says.
-/// It is written to the log as the system's word, and proves nothing.
-fn person() -> String {
-    let named = ["USER", "LOGNAME", "USERNAME"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok());
-    named.unwrap_or_else(|| "unknown".into())
 }

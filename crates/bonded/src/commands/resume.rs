@@ -14,9 +14,11 @@ use bonded_kernel::{Event, RunFiles, RunId};
 use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::ResumeArgs;
+use crate::commands::attend::{self, Attended};
 use crate::commands::run;
 use crate::error::{CliError, Code};
 use crate::render::progress::{RunWatcher, Sink};
+use crate::review::Attendant;
 use crate::{output, settings, signals};
 use bonded_host::keeping::{self, Keeper};
 
@@ -25,6 +27,7 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     if args.all && args.trust {
         return Err(trust_for_all());
     }
+    let mut attendant = Attendant::here(!args.json && !args.prompting.no_prompt, store);
     let store = settings::open_existing_store(store)?;
     let stance = match args.trust {
         true => Stance::Once,
@@ -48,7 +51,8 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
             let message = "not all runs were resumed";
             return Err(CliError::new(Code::Interrupted, message));
         }
-        let run = one(args, &mut host, &keeper, id, cancel.clone()).await;
+        let asked = attendant.as_mut();
+        let run = one(args, &mut host, &keeper, id, cancel.clone(), asked).await;
         if is_one {
             tools.stop().await;
             return run;
@@ -87,6 +91,7 @@ pub(crate) async fn one(
     keeper: &Keeper,
     id: RunId,
     cancel: CancellationToken,
+    attendant: Option<&mut Attendant>,
 ) -> Result<ExitCode, CliError> {
     let store = &host.store.clone();
     let kept = kept(args, &**store, &id).await?;
@@ -96,12 +101,22 @@ pub(crate) async fn one(
     if !args.show.quiet {
         output::stderr(&format!("run {id}"));
     }
-    let sink = Sink::for_stderr(args.show.quiet, &id);
-    let watcher = RunWatcher::new(store.clone(), id.clone(), after, sink);
+    let watch = |after| {
+        let sink = Sink::for_stderr(args.show.quiet, &id);
+        RunWatcher::new(store.clone(), id.clone(), after, sink)
+    };
+    let watcher = watch(after);
     host.live = watcher.live_sink();
-    let driven = run::watched(watcher, Box::pin(host.resume(&id, cancel))).await;
+    let driven = run::watched(watcher, Box::pin(host.resume(&id, cancel.clone()))).await;
+    let driven = match driven {
+        Ok(run) => Box::pin(attend::see_through(attendant, host, run, watch, &cancel)).await,
+        Err(error) => Err(error),
+    };
     following.settle().await;
-    run::conclude(&**store, &driven?, args.json, false).await
+    match driven? {
+        Attended::Left(run) => run::conclude(&**store, &run, args.json, false).await,
+        Attended::Stopped(code) => Ok(code),
+    }
 }
 
 /// Where a run is kept: what is said now, else what was said when it began.

@@ -17,10 +17,12 @@ use bonded_work::publish::notice_at;
 
 use crate::agents::Verbosity;
 use crate::args::RunArgs;
+use crate::commands::attend::{self, Attended};
 use crate::error::{CliError, Code};
 use crate::refused::Name;
 use crate::render::progress::{RunWatcher, Sink};
 use crate::render::trace::Trace;
+use crate::review::Attendant;
 use bonded_host::shapes::{result, text, waiting};
 
 use crate::settings::RunSetup;
@@ -54,6 +56,8 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
             notice.display()
         ));
     }
+    let is_wanted = !(args.json || args.stream_json || args.prompting.no_prompt);
+    let mut attendant = Attendant::here(is_wanted, store);
     let store = settings::open_store(store)?;
     let goal = prepared.checked_goal(input.clone());
     let checked = refuse_material_of_json(&prepared, piped.as_ref());
@@ -67,8 +71,20 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     for warning in piped.iter().flat_map(|piped| &piped.warnings) {
         output::stderr(&format!("warning: {warning}"));
     }
-    match drive(args, &store, prepared, goal.clone(), name, &brought).await {
-        Ok(run) => conclude(&*store, &run, args.json, args.stream_json).await,
+    let attended = attendant.as_mut();
+    match drive(
+        args,
+        &store,
+        prepared,
+        goal.clone(),
+        name,
+        &brought,
+        attended,
+    )
+    .await
+    {
+        Ok(Attended::Left(run)) => conclude(&*store, &run, args.json, args.stream_json).await,
+        Ok(Attended::Stopped(code)) => Ok(code),
         Err(error) => Err(refuse(&*store, name, goal, error, args.json).await),
     }
 }
@@ -152,7 +168,8 @@ async fn drive(
     goal: Goal,
     name: Name<'_>,
     brought: &Brought<'_>,
-) -> Result<Run, CliError> {
+    attendant: Option<&mut Attendant>,
+) -> Result<Attended, CliError> {
     let id = name.id().clone();
     let keeper = Keeper::new(store.clone());
     keeper.refuse_cut(&id, prepared.kept()).await?;
@@ -176,16 +193,29 @@ async fn drive(
         }
         output::stderr(&format!("run {id}{}", brought.line()));
     }
-    let sink = match args.stream_json {
-        true => Sink::json(args.live),
-        false => Sink::for_stderr(options.quiet, &id),
+    let watch = |after| {
+        let sink = match args.stream_json {
+            true => Sink::json(args.live),
+            false => Sink::for_stderr(options.quiet, &id),
+        };
+        RunWatcher::new(store.clone(), id.clone(), after, sink)
+            .tracing(Trace::new(options.verbose, options.trace_mcp))
     };
-    let watcher = RunWatcher::new(store.clone(), id.clone(), after, sink)
-        .tracing(Trace::new(options.verbose, options.trace_mcp));
+    let watcher = watch(after);
     host.live = watcher.live_sink();
+    let (own, token) = (id.clone(), cancel.clone());
     let driven = match name {
-        Name::Chosen(_) => watched(watcher, Box::pin(host.run_as(id, goal, cancel))).await,
-        Name::Drawn(_) => watched(watcher, Box::pin(host.run(id, goal, cancel))).await,
+        Name::Chosen(_) => watched(watcher, Box::pin(host.run_as(own, goal, token))).await,
+        Name::Drawn(_) => watched(watcher, Box::pin(host.run(own, goal, token))).await,
+    };
+    let driven = match driven {
+        Ok(run) => {
+            Box::pin(attend::see_through(
+                attendant, &mut host, run, watch, &cancel,
+            ))
+            .await
+        }
+        Err(error) => Err(error),
     };
     tools.stop().await;
     following.settle().await;

@@ -1,7 +1,6 @@
 //! The books agree with the provider's own, to the token, for every request that it answered; what was under
 //! way when a run was stopped is booked at the most that it can have cost, and marked as such.
 
-use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -144,10 +143,7 @@ fn what_was_under_way_at_a_cancel_is_booked_at_its_reserve() {
     let child = start(&mut world.run_command(&FLAGS, "do it"));
     world.wait_for_requests(2);
     std::thread::sleep(Duration::from_millis(200));
-    let killed = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(killed.is_ok_and(|status| status.success()));
+    assert_eq!(world.bonded(&["cancel", "billed"]).code, Some(0));
     let outcome = world.finish(child).failed();
     assert_eq!(outcome.result["error"], "canceled");
     let reserved = settled(&world, &outcome);

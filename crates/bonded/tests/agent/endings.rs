@@ -87,15 +87,11 @@ fn a_person_is_given_the_report_alone_on_stdout() {
 #[test]
 fn a_run_that_is_stopped_while_it_waits_says_canceled_and_keeps_its_log() {
     let world = World::new().says([refusal(429, "slow down").header("retry-after", "50")]);
-    let child = start(&mut world.run_command(&[], "wait"));
-    let id = child.id().to_string();
+    let child = start(&mut world.run_command(&["--id", "waits"], "wait"));
     while world.requests().is_empty() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let killed = std::process::Command::new("kill")
-        .args(["-INT", &id])
-        .status();
-    assert!(killed.is_ok_and(|status| status.success()));
+    assert_eq!(world.bonded(&["cancel", "waits"]).code, Some(0));
     let outcome = world.finish(child).failed();
     assert_eq!(outcome.result["error"], "canceled");
     assert_eq!(outcome.result.get("finalReport"), None);

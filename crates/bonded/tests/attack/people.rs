@@ -3,12 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::person::{Done, Person, call, done};
-use crate::terminal::{Sent, at_terminal};
+use crate::terminal::{Sent, at_terminal, pressing};
 use crate::witness::absent;
 
 /// What takes a terminal over: the clipboard, the title, a clean screen, in seven and in eight bits, and letters that
 /// turn the line round.
 const TAKING: &str = "\u{1b}]52;c;cm0gLXJmIH4=\u{7}\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{9d}0;owned\u{9c}\u{202e}\r";
+
+/// Named at the end of the question about a call, after the sign for it.
+const KEYS: &str = " help";
 
 /// Fails where something that a stranger wrote drives the terminal. The program's own line of progress uses a few
 /// sequences of its own to move and to clear its line.
@@ -250,16 +253,13 @@ fn of_many_who_approve_and_deny_at_once_one_is_heard() {
 fn at_a_terminal_the_call_is_shown_before_the_question() {
     let person = Person::new();
     waiting(&person, &[write_call("a", "one"), done()]);
-    let refused = at_terminal(&mut person.command(&["approve", "run"]), "[y/N]", "n");
-    assert_eq!(refused.code, Some(6), "{refused:?}");
+    let stopped = pressing(&mut person.command(&["approve", "run"]), KEYS, &["\u{3}"]);
+    assert_eq!(stopped.code, Some(130), "{stopped:?}");
     absent(person.work().join("a"));
-    let silent = at_terminal(&mut person.command(&["approve", "run"]), "[y/N]", "");
-    assert_eq!(silent.code, Some(6), "{silent:?}");
-    absent(person.work().join("a"));
-    let agreed = at_terminal(&mut person.command(&["approve", "run"]), "[y/N]", "y");
+    let agreed = pressing(&mut person.command(&["approve", "run"]), KEYS, &["y"]);
     assert_eq!(agreed.code, Some(0), "{agreed:?}");
-    let shown = agreed.text.find(r#""path":"a""#).expect("it is shown");
-    assert!(shown < agreed.text.find("[y/N]").expect("it is asked"));
+    let shown = agreed.text.find("+one").expect("it is shown");
+    assert!(shown < agreed.text.find(KEYS).expect("it is asked"));
     assert!(person.work().join("a").exists());
 }
 
@@ -322,14 +322,13 @@ fn a_person_is_told_that_long_arguments_are_cut_and_is_not_asked_about_what_is_n
     let content = format!("{} and then the harmful end", "x".repeat(10_000));
     let paused = waiting(&person, &[write_call("a", &content), done()]);
     assert!(paused.stderr.contains("characters are shown"), "{paused:?}");
-    let cut = at_terminal(&mut person.command(&["approve", "run"]), "[y/N]", "y");
-    assert_eq!(cut.code, Some(4), "{cut:?}");
+    let mut approve = person.command(&["approve", "run"]);
+    let cut = pressing(&mut approve, KEYS, &["y", "\u{3}"]);
+    assert_eq!(cut.code, Some(130), "{cut:?}");
+    assert!(cut.text.contains("not all of it is shown"), "{cut:?}");
     absent(person.work().join("a"));
-    let whole = at_terminal(
-        &mut person.command(&["approve", "run", "--full"]),
-        "[y/N]",
-        "y",
-    );
+    let mut approve = person.command(&["approve", "run", "--full"]);
+    let whole = pressing(&mut approve, KEYS, &["y"]);
     assert_eq!(whole.code, Some(0), "{whole:?}");
     assert!(whole.text.contains("the harmful end"), "{whole:?}");
 }
@@ -341,7 +340,7 @@ fn what_waits_drives_no_terminal_when_it_is_looked_at() {
         &person,
         &[write_call(&format!("owned {TAKING}"), "one"), done()],
     );
-    let looked = at_terminal(&mut person.command(&["approve", "run"]), "[y/N]", "n");
+    let looked = pressing(&mut person.command(&["approve", "run"]), KEYS, &["n"]);
     drives_nothing(&looked);
-    assert!(looked.text.contains("\\u001b]0;owned"), "{looked:?}");
+    assert!(looked.text.contains("\\u{1b}]0;owned"), "{looked:?}");
 }

@@ -3,7 +3,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use bonded_testkit::done::wait_for_end;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -24,12 +27,47 @@ pub(crate) fn at_terminal(command: &mut Command, question: &str, answer: &str) -
     answering(command, question, move |_| answer)
 }
 
+/// The same for somebody who presses keys, one after the other and over again, once a question is there. Between two of
+/// them there is time to read.
+pub(crate) fn pressing(command: &mut Command, question: &str, keys: &'static [&str]) -> Sent {
+    const READING: Duration = Duration::from_millis(400);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (over, wanted) = (is_over.clone(), question.to_owned());
+    let sent = opened(command, move |shown, keyboard| {
+        if shown.contains(&wanted) && !over.swap(true, Ordering::Relaxed) {
+            let mut keyboard = keyboard.try_clone().expect("it can be typed at");
+            // It ends with the terminal.
+            thread::spawn(move || {
+                for key in keys.iter().cycle() {
+                    thread::sleep(READING);
+                    if keyboard.write_all(key.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    assert!(is_over.load(Ordering::Relaxed), "no {question} in {sent:?}");
+    sent
+}
+
 /// The same for somebody who does something before he types, or types what follows from what he was shown.
 pub(crate) fn answering(
     command: &mut Command,
     question: &str,
     answer: impl FnOnce(&str) -> String + Send + 'static,
 ) -> Sent {
+    let question = question.to_owned();
+    let mut answer = Some(answer).filter(|_| !question.is_empty());
+    opened(command, move |shown, mut keyboard| {
+        if let Some(answer) = answer.take_if(|_| shown.contains(&question)) {
+            writeln!(keyboard, "{}", answer(shown)).expect("it is typed");
+        }
+    })
+}
+
+/// Runs a command at a terminal; somebody looks whenever something is shown, and may type.
+fn opened(command: &mut Command, mut look: impl FnMut(&str, &File) + Send + 'static) -> Sent {
     let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
     grantpt(&own).expect("it is ours");
     unlockpt(&own).expect("it can be opened");
@@ -55,18 +93,13 @@ pub(crate) fn answering(
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    let mut keyboard = File::from(own.try_clone().expect("it can be typed at"));
-    let question = question.to_owned();
-    let mut answer = Some(answer).filter(|_| !question.is_empty());
+    let keyboard = File::from(own.try_clone().expect("it can be typed at"));
     let reading = thread::spawn(move || {
         let (mut terminal, mut sent) = (File::from(own), vec![]);
         let mut part = [0; 4096];
         while let Ok(count @ 1..) = terminal.read(&mut part) {
             sent.extend_from_slice(&part[..count]);
-            let shown = String::from_utf8_lossy(&sent);
-            if let Some(answer) = answer.take_if(|_| shown.contains(&question)) {
-                writeln!(keyboard, "{}", answer(&shown)).expect("it is typed");
-            }
+            look(&String::from_utf8_lossy(&sent), &keyboard);
         }
         String::from_utf8_lossy(&sent).into_owned()
     });

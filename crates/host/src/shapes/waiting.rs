@@ -4,6 +4,8 @@
 //! wrote, with every letter visible. What is cut is said to be cut, and the digest binds the answer to
 //! exactly this call.
 
+pub mod change;
+pub mod command;
 mod twice;
 
 use crate::letters::written_out;
@@ -49,13 +51,18 @@ pub fn described(waiting: &PendingReview, extent: Extent) -> String {
             text::grouped(arguments.chars().count() as u64)
         ));
     }
-    if twice::has_key_twice(&call.arguments) {
-        let note = "the model wrote a key twice; the last one counts, and that one is shown";
+    if let Some(note) = note_of(call) {
         lines.push(format!("note       {note}"));
     }
     lines.push(format!("why        {}", written_out(&call.why)));
     lines.push(format!("digest     {}", short_digest(call)));
     lines.join("\n")
+}
+
+/// What a person must know of how the arguments were written, if there is something.
+pub fn note_of(call: &WaitingCall) -> Option<&'static str> {
+    twice::has_key_twice(&call.arguments)
+        .then_some("the model wrote a key twice; the last one counts, and that one is shown")
 }
 
 /// Whether all of a call is shown where long arguments are cut.

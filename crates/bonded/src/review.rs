@@ -1,0 +1,243 @@
+//! Calls that wait are asked about at once, where a person is at the terminal.
+//!
+//! A run that comes to such a call lets go of its log as it always does, so that its clock stands still and another
+//! process may answer too. What is said here is recorded as any approval or denial is, and the run is driven on from
+//! there. Elsewhere, without a terminal, nothing of this happens: the run is left, and `bonded approve` is for later.
+
+mod keyboard;
+mod look;
+mod pager;
+mod paint;
+mod person;
+mod question;
+mod standing;
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use bonded_host::shapes::{text, waiting};
+use bonded_host::{CancellationToken, Host, PendingReview, Reviewed};
+use bonded_kernel::{Run, RunId, Verdict};
+use tokio::signal::unix::SignalKind;
+
+use crate::error::CliError;
+use crate::{output, settings, signals};
+use keyboard::{Stops, Unanswered};
+use look::Look;
+use paint::Paint;
+use question::{Answer, Question};
+use standing::Standing;
+
+pub(crate) use person::person;
+
+/// How much of a command a line about it shows.
+const BRIEF_CHARS: usize = 60;
+
+/// What came of a call that waits.
+pub(crate) enum Judged {
+    /// There is a verdict, ours or another one.
+    Answered,
+    /// No call waits, or nobody can be asked.
+    Nothing,
+    Stopped(ExitCode),
+}
+
+/// Asks the person at the terminal, and keeps what was said for more than one call.
+pub(crate) struct Attendant {
+    person: String,
+    paint: Paint,
+    standing: Standing,
+    is_full: bool,
+}
+
+impl Attendant {
+    /// Somebody who can be asked: there is a terminal to ask at and one to answer at, in the foreground, and nothing
+    /// that programs read is written.
+    pub(crate) fn here(is_wanted: bool, store: Option<&Path>) -> Option<Self> {
+        let is_here = std::io::stdin().is_terminal() && output::stderr_is_terminal();
+        if !is_wanted || !is_here || !keyboard::is_in_front() {
+            return None;
+        }
+        let store = settings::store_path(store).ok()?;
+        Some(Self {
+            person: person(),
+            paint: Paint::here(),
+            standing: Standing::new(vec![store.canonicalize().unwrap_or(store)]),
+            is_full: false,
+        })
+    }
+
+    /// Shows long calls whole.
+    #[must_use]
+    pub(crate) fn showing_all(mut self, is_full: bool) -> Self {
+        self.is_full = is_full;
+        self
+    }
+
+    /// Asks about the call that a run waits for, its own or that of an agent below it, and records the verdict.
+    pub(crate) async fn judge(
+        &mut self,
+        host: &Host,
+        root: &Run,
+        cancel: &CancellationToken,
+    ) -> Result<Judged, CliError> {
+        let waits = PendingReview::of(&*host.store, root).await?;
+        // A shell may have put the process into the background meanwhile.
+        let Some(waits) = waits.filter(|_| keyboard::is_in_front()) else {
+            return Ok(Judged::Nothing);
+        };
+        let run = Arc::new(host.load(&waits.run).await?);
+        let is_called = waits.run != *root.id();
+        let look = Look::of(&run, &waits.call, is_called);
+        if let Some(scope) = self.standing.find(&run, &waits, &look) {
+            let words = scope.words(&look.tool);
+            let by = format!("{} (said always: {words})", self.person);
+            self.record(host, &waits, Verdict::Approved, &by).await?;
+            self.say_standing(&look, &words);
+            return Ok(Judged::Answered);
+        }
+        let answer = self.ask(host, root, &run, &waits, cancel).await?;
+        let (verdict, by, said) = match answer {
+            Answer::Unanswered(Unanswered::Withdrawn) => {
+                output::draw(&format!(
+                    "{} it was answered elsewhere\n",
+                    self.paint.attention()
+                ));
+                return Ok(Judged::Answered);
+            }
+            Answer::Unanswered(why) => {
+                return Ok(Judged::Stopped(self.stopped(root.id(), &look, why)));
+            }
+            Answer::Yes(None) => {
+                let said = format!("{} approved by {}", self.paint.yes(), self.person);
+                (Verdict::Approved, self.person.clone(), said)
+            }
+            Answer::Yes(Some(scope)) => {
+                let words = scope.words(&look.tool);
+                let by = format!("{} (always: {words})", self.person);
+                self.standing.add(&waits, scope);
+                let (yes, person) = (self.paint.yes(), &self.person);
+                let said = format!("{yes} approved by {person} ({words}, this run)");
+                (Verdict::Approved, by, said)
+            }
+            Answer::No(reason) => {
+                let mut said = format!("{} denied by {}", self.paint.no(), self.person);
+                if !reason.is_empty() {
+                    said.push_str(&format!(": {}", bonded_host::letters::written_out(&reason)));
+                }
+                let reason = reason.into();
+                (Verdict::Denied { reason }, self.person.clone(), said)
+            }
+        };
+        if self.record(host, &waits, verdict, &by).await? == Reviewed::Recorded {
+            output::draw(&format!("{said}\n"));
+        }
+        Ok(Judged::Answered)
+    }
+
+    /// A verdict that comes too late is told: whoever answered first is heard.
+    async fn record(
+        &self,
+        host: &Host,
+        waits: &PendingReview,
+        verdict: Verdict,
+        by: &str,
+    ) -> Result<Reviewed, CliError> {
+        let reviewed = host.review(waits, verdict, by).await?;
+        if reviewed == Reviewed::TooLate {
+            let attention = self.paint.attention();
+            output::draw(&format!(
+                "{attention} too late: it was answered elsewhere\n"
+            ));
+        }
+        Ok(reviewed)
+    }
+
+    fn say_standing(&self, look: &Look, words: &str) {
+        let about = match &look.subject {
+            look::Subject::Command(command, _) => {
+                let command = bonded_host::letters::written_out(&command.command);
+                format!("run {}", text::brief(&command, BRIEF_CHARS))
+            }
+            look::Subject::Change(_) | look::Subject::Failure(..) | look::Subject::Arguments(_) => {
+                look.title()
+            }
+        };
+        let (yes, person) = (self.paint.yes(), &self.person);
+        output::draw(&format!(
+            "{yes} approved by {person} ({words}, this run): {about}\n"
+        ));
+    }
+
+    /// The question has a thread of its own: it waits for keys, and signals are heard meanwhile. Where the log goes on,
+    /// somebody else has answered, and the question is taken back.
+    async fn ask(
+        &self,
+        host: &Host,
+        root: &Run,
+        run: &Arc<Run>,
+        waits: &PendingReview,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, CliError> {
+        let withdrawn = CancellationToken::new();
+        let stops = Stops {
+            cancel: cancel.clone(),
+            interrupt: signals::interrupt(),
+            withdrawn: withdrawn.clone(),
+        };
+        let (shown, call) = (run.clone(), waits.call.clone());
+        let is_called = waits.run != *root.id();
+        let question = Question {
+            look: move || Look::of(&shown, &call, is_called),
+            is_full: self.is_full,
+            elsewhere: format!("From elsewhere: {}", waiting::approval(run, waits)),
+        };
+        let mut asking = tokio::task::spawn_blocking(move || question.ask(stops));
+        let answered = tokio::select! {
+            answered = &mut asking => answered,
+            () = goes_on(host, run) => {
+                withdrawn.cancel();
+                asking.await
+            }
+        };
+        // A terminal that cannot be asked at is one that is gone.
+        Ok(match answered {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) | Err(_) => Answer::Unanswered(Unanswered::HungUp),
+        })
+    }
+
+    /// The last line is the command that asks again.
+    fn stopped(&self, run: &RunId, look: &Look, why: Unanswered) -> ExitCode {
+        let (mark, title, id) = (self.paint.stopped(), look.title(), text::short_id(run));
+        output::draw(&format!(
+            "{mark} stopped: {title} still needs your approval\nResume: bonded resume {id}\n"
+        ));
+        let of_signal = |kind: SignalKind| {
+            let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();
+            ExitCode::from(signals::BY_SIGNAL + number)
+        };
+        match why {
+            Unanswered::Interrupted => ExitCode::from(signals::interrupted_code()),
+            Unanswered::HungUp => of_signal(SignalKind::hangup()),
+            Unanswered::Stopped | Unanswered::Withdrawn => of_signal(SignalKind::interrupt()),
+        }
+    }
+}
+
+/// Resolves when somebody else has written to the log of a run that waits.
+async fn goes_on(host: &Host, run: &Run) {
+    let known = run.head();
+    loop {
+        if host.store.changed(run.id(), known.seq).await.is_err() {
+            return std::future::pending().await;
+        }
+        if let Ok(Some(head)) = host.store.head(run.id()).await
+            && head != known
+        {
+            return;
+        }
+    }
+}
