@@ -77,18 +77,19 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) stream_json: bool,
 
+    #[command(flatten)]
+    pub(crate) prompting: Prompting,
+
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+
+    // After the options, which look for it among what is not read yet: it implies `--stream`.
     /// With --stream-json: also print text as it is streamed; implies --stream
     ///
     /// The lines are {"live": {"run", "turn", "attempt", "text"}}. They are advisory and not kept: a reply may still be
     /// rejected, and the next attempt repeats it.
     #[arg(long, requires = "stream_json", conflicts_with_all = ["json", "no-stream"])]
     pub(crate) live: bool,
-
-    #[command(flatten)]
-    pub(crate) prompting: Prompting,
-
-    #[command(flatten)]
-    pub(crate) agent: AgentArgs,
 
     #[command(flatten)]
     pub(crate) model: ModelArgs,
