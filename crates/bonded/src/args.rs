@@ -22,6 +22,8 @@ use std::path::PathBuf;
 use clap::builder::Resettable;
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::render::style::{ColorChoice, LookFlags};
+
 pub(crate) use about::{CompletionsArgs, DemoArgs, DoctorArgs, ExplainArgs, Shell};
 pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
@@ -67,11 +69,33 @@ pub(crate) struct Cli {
     #[arg(long, global = true, env = "BONDED_STORE", value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
 
+    /// When to use colour: auto, always or never
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(help_heading = "Output", hide_possible_values = true)]
+    pub(crate) color: ColorChoice,
+
+    /// Draw with ASCII characters only
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) ascii: bool,
+
+    /// No redrawing, no symbols, no colour [also: ACCESSIBLE=1]
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) plain: bool,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 impl Cli {
+    /// What it says of drawing.
+    pub(crate) fn look(&self) -> LookFlags {
+        LookFlags {
+            color: self.color,
+            ascii: self.ascii,
+            plain: self.plain,
+        }
+    }
+
     /// Reads a command line, and the variables that stand for what it does not say. Empty means unset.
     pub(crate) fn read<T: Into<OsString> + Clone>(
         words: impl IntoIterator<Item = T>,

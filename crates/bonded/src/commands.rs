@@ -41,6 +41,7 @@ use std::process::ExitCode;
 
 use crate::args::{Cli, Command};
 use crate::error::{CliError, Code};
+use crate::render::style;
 use crate::work::Ground;
 use crate::{output, signals};
 
@@ -52,6 +53,7 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
         Ok(cli) => cli,
         Err(error) => return Ok(usage(&error)),
     };
+    style::set(cli.look());
     // Before there are threads.
     let ground = if let Command::Work(args) = &cli.command {
         Some(Ground::enter(args))

@@ -2,7 +2,8 @@
 //! its log is kept.
 //!
 //! Whatever is shown may hold what others wrote: a model, a tool, a server, a file's name. So nothing that drives a
-//! terminal gets through to one, whoever wrote it: this program itself uses none.
+//! terminal gets through to one, whoever wrote it. The colours that this program uses are put around texts that are
+//! harmless already, by one type (`Styled`), and its live rows are drawn by one module (`stderr_writer`).
 //!
 //! Secrets are masked on both streams, always. Control characters are made harmless where a terminal reads, and on
 //! stderr always, because people read it later too; data for programs goes out as it is. An error of stdout is
@@ -11,11 +12,14 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bonded_host::Secrets;
 use bonded_host::letters::harmless;
 use serde::Serialize;
 
+use crate::render::flow;
+use crate::render::style::{Look, Stream, Styled, prose_columns};
 use crate::stderr_writer;
 
 /// What neither stream shows. Set once, by the first command that reads a configuration.
@@ -44,14 +48,40 @@ pub(crate) fn for_terminal(line: &str) -> String {
     harmless(&masked(line)).into_owned()
 }
 
+/// How long a terminal that takes nothing is waited for before the other stream is written to.
+const OTHER_STREAM: Duration = Duration::from_secs(1);
+
 /// Writes a line to stdout: answers and data only. What goes to a file or another program goes there as it is.
 pub(crate) fn stdout(line: &str) {
     let masked = masked(line);
-    let mut stream = io::stdout().lock();
-    let line = match stream.is_terminal() {
+    let line = match io::stdout().is_terminal() {
         true => harmless(&masked),
         false => masked,
     };
+    write_stdout(&line);
+}
+
+/// Writes a line of ours to stdout, with its colours where it has some.
+pub(crate) fn styled_stdout(line: &Styled, look: &Look) {
+    write_stdout(&line.render(look));
+}
+
+/// Writes a text for people to stdout: on a terminal in rows that break between words. Data is left as it is.
+pub(crate) fn prose(text: &str) {
+    let is_data = text.trim_start().starts_with(['{', '[']);
+    if is_data || !Look::of(Stream::Out).terminal {
+        return stdout(text);
+    }
+    let room = prose_columns(Stream::Out.size().0);
+    write_stdout(&flow::rows(text, room).join("\n"));
+}
+
+/// On a terminal what was said on stderr comes first, so that the two streams never share a line.
+fn write_stdout(line: &str) {
+    if io::stdout().is_terminal() {
+        stderr_writer::settle(OTHER_STREAM);
+    }
+    let mut stream = io::stdout().lock();
     let written = writeln!(stream, "{line}").and_then(|()| stream.flush());
     match written {
         // A closed pipe means that nobody reads any more.
@@ -76,15 +106,34 @@ pub(crate) fn unwritten() -> Option<&'static str> {
 
 /// Writes a line to stderr: everything else. People read it, now or later.
 pub(crate) fn stderr(line: &str) {
-    // A server has nobody wait for whoever reads.
-    let Some(line) = stderr_writer::take(for_terminal(line)) else {
-        return;
-    };
-    let mut stream = io::stderr().lock();
-    let _unread = writeln!(stream, "{line}");
+    write_stderr(for_terminal(line));
 }
 
-/// Whether a live line can be drawn.
+/// Writes a line of ours to stderr, with its colours where it has some.
+pub(crate) fn styled(line: &Styled, look: &Look) {
+    write_stderr(line.render(look));
+}
+
+/// The line and its end are one write, so that nothing gets in between.
+fn write_stderr(line: String) {
+    // A server has nobody wait for whoever reads.
+    let Some(mut line) = stderr_writer::take(line) else {
+        return;
+    };
+    line.push('\n');
+    let _unread = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// Whether both streams are the same terminal: what stands there once need not be written again.
+pub(crate) fn is_one_terminal() -> bool {
+    let device = |stat: rustix::io::Result<rustix::fs::Stat>| stat.ok().map(|it| it.st_rdev);
+    let (out, err) = (io::stdout(), io::stderr());
+    out.is_terminal()
+        && err.is_terminal()
+        && device(rustix::fs::fstat(&out)) == device(rustix::fs::fstat(&err))
+}
+
+/// Whether a person may be asked there.
 pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
@@ -95,6 +144,7 @@ pub(crate) fn ask(question: &str) -> Option<String> {
         return None;
     }
     let question = for_terminal(question);
+    stderr_writer::settle(OTHER_STREAM);
     let mut stream = io::stderr().lock();
     write!(stream, "{question} ")
         .and_then(|()| stream.flush())

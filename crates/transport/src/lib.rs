@@ -37,7 +37,7 @@ use futures_util::future::BoxFuture;
 pub use body::{BODY_BYTES_MAX, Cut};
 pub use credentials::Credentials;
 pub use embeddings::Embeddings;
-pub use live::Live;
+pub use live::{Live, Writing};
 pub use probe::{Health, check_health, probe};
 pub use providers::Providers;
 pub use script::{Script, ScriptError, ScriptedAnswer};

@@ -93,14 +93,15 @@ pub(crate) async fn one(
     let following = keeper.follow(&id, Some(&kept))?;
     let after = store.head(&id).await?.map_or(0, |head| head.seq);
     if !args.show.quiet {
-        output::stderr(&format!("run {id}"));
+        run::name_run(&id);
     }
     let sink = Sink::for_stderr(args.show.quiet, &id);
     let watcher = RunWatcher::new(store.clone(), id.clone(), after, sink);
     host.live = watcher.live_sink();
     let driven = run::watched(watcher, Box::pin(host.resume(&id, cancel))).await;
     following.settle().await;
-    run::conclude(&**store, &driven?, args.json, false).await
+    let (run, shown) = driven?;
+    run::conclude(&**store, &run, args.json, &shown).await
 }
 
 /// Where a run is kept: what is said now, else what was said when it began.

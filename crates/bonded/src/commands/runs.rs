@@ -12,6 +12,8 @@ use bonded_state::{ListFilter, Listed, Store};
 
 use crate::args::RunsArgs;
 use crate::error::{CliError, Code};
+use crate::render::run_table;
+use crate::render::style::{Look, Stream};
 use crate::render::table::{self, Side};
 use bonded_host::shapes::listing::{json_line, status};
 use bonded_host::shapes::text;
@@ -43,6 +45,8 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
         }
     } else if listed.is_empty() {
         output::stderr(NO_RUNS);
+    } else if Look::of(Stream::Out).terminal {
+        run_table::print(&listed);
     } else {
         output::stdout(&table(&listed));
     }

@@ -20,8 +20,11 @@ fn ctrl_c_once_stops_the_run_and_names_the_command_that_resumes_it() {
     terminal.type_keys(CTRL_C);
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(130), "{screen}");
-    assert!(screen.ends_with("Resume: bonded resume stopped"), "{screen}");
-    assert_eq!(place.listed("stopped").status, "interrupted");
+    assert!(
+        screen.ends_with("Resume: bonded resume stopped"),
+        "{screen}"
+    );
+    assert_eq!(place.status("stopped").as_deref(), Some("interrupted"));
     let again = place.script(&[call("list", json!({})), done("resumed")]);
     assert!(again.starts_with("script:"), "the same file, with an end");
     let resumed = Terminal::start(&place.command(&["resume", "stopped"]), Size::USUAL);
