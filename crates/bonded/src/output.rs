@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use bonded_host::Secrets;
 use bonded_host::letters::harmless;
+use rustix::termios::tcgetsid;
 use serde::Serialize;
 
 use crate::render::flow;
@@ -126,11 +127,13 @@ fn write_stderr(line: String) {
 
 /// Whether both streams are the same terminal: what stands there once need not be written again.
 pub(crate) fn is_one_terminal() -> bool {
-    let device = |stat: rustix::io::Result<rustix::fs::Stat>| stat.ok().map(|it| it.st_rdev);
     let (out, err) = (io::stdout(), io::stderr());
-    out.is_terminal()
-        && err.is_terminal()
-        && device(rustix::fs::fstat(&out)) == device(rustix::fs::fstat(&err))
+    let device = |stat: rustix::io::Result<rustix::fs::Stat>| stat.ok().map(|it| it.st_rdev);
+    let same_device = device(rustix::fs::fstat(&out)) == device(rustix::fs::fstat(&err));
+    // A terminal has several names; the session that it controls is one.
+    let session = tcgetsid(&out).ok();
+    let same_session = session.is_some() && session == tcgetsid(&err).ok();
+    out.is_terminal() && err.is_terminal() && (same_device || same_session)
 }
 
 /// Whether a person may be asked there.

@@ -79,11 +79,13 @@ impl<'a> Ending<'a> {
             TerminationKind::Blocked => reason.clone(),
             TerminationKind::Cancelled => format!("cancelled: {reason}"),
             TerminationKind::Fatal => format!("failed: {reason}"),
-            TerminationKind::TurnsExhausted => format!("stopped: turn limit. {reason}"),
-            TerminationKind::NoProgress => format!("stopped: no progress. {reason}"),
-            TerminationKind::BudgetExhausted => format!("stopped: budget. {reason}"),
+            TerminationKind::TurnsExhausted => {
+                format!("stopped: turn limit. {}", sentence(&reason))
+            }
+            TerminationKind::NoProgress => format!("stopped: no progress. {}", sentence(&reason)),
+            TerminationKind::BudgetExhausted => format!("stopped: budget. {}", sentence(&reason)),
             TerminationKind::TimedOut => self.out_of_time(),
-            TerminationKind::Denied => format!("stopped: denied. {reason}"),
+            TerminationKind::Denied => format!("stopped: denied. {}", sentence(&reason)),
         };
         if let Some(failure) = &self.result.last_failure {
             let (_, message) = failure.split_once(": ").unwrap_or_default();
@@ -122,13 +124,24 @@ impl<'a> Ending<'a> {
         }
     }
 
-    /// For a terminal.
+    /// For a terminal that has shown the run, with the command that shows more of it.
     pub(crate) fn rows(&self, terminal: usize, look: &Look) -> Vec<Styled> {
-        let (id, figures) = (short_id(&self.result.run), self.figures());
-        let details = format!("details: bonded show {id}");
+        let id = short_id(&self.result.run);
+        let details = [id.to_owned(), format!("details: bonded show {id}")];
+        self.rows_with(&details, terminal, look)
+    }
+
+    /// For a terminal that shows the run already.
+    pub(crate) fn last_rows(&self, terminal: usize, look: &Look) -> Vec<Styled> {
+        self.rows_with(&[], terminal, look)
+    }
+
+    /// Fields of the last line come with the figures of a run that failed.
+    fn rows_with(&self, last: &[String], terminal: usize, look: &Look) -> Vec<Styled> {
+        let figures = self.figures();
         let is_done = self.result.is_success();
         let mut rows = vec![];
-        let mut below = vec![(Paint::Dim, id.to_owned())];
+        let mut below: Vec<(Paint, String)> = vec![];
         if is_done {
             let figures: Vec<_> = figures.into_iter().map(|it| (Paint::Plain, it)).collect();
             let first = Styled::new()
@@ -139,9 +152,14 @@ impl<'a> Ending<'a> {
             rows.extend(self.failed_rows(terminal, look));
             below.extend(figures.into_iter().map(|it| (Paint::Dim, it)));
         }
-        below.push((Paint::Dim, details));
-        let first = Styled::new().text("  ").dim(&below.remove(0).1);
-        rows.extend(layout::fields(first, &below, terminal, look));
+        let mut last = last.iter().map(|it| (Paint::Dim, it.clone()));
+        let mut fields: Vec<(Paint, String)> = last.next().into_iter().collect();
+        fields.append(&mut below);
+        fields.extend(last);
+        if !fields.is_empty() {
+            let first = Styled::new().text("  ").dim(&fields.remove(0).1);
+            rows.extend(layout::fields(first, &fields, terminal, look));
+        }
         rows
     }
 
@@ -186,6 +204,15 @@ impl<'a> Ending<'a> {
         let id = short_id(&self.result.run);
         let next = self.next().map(|next| format!(" ({next})"));
         format!("run {id}: {}{}", self.cause(), next.unwrap_or_default())
+    }
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
     }
 }
 

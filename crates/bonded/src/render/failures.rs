@@ -82,6 +82,13 @@ impl Failures {
         self.row.get(self.last).map(|failure| &*failure.text)
     }
 
+    /// The last failure was told by somebody else.
+    pub(crate) fn note_told(&mut self) {
+        if let Some(failure) = self.row.get_mut(self.last) {
+            failure.shown = failure.count;
+        }
+    }
+
     /// What is to be told before this entry.
     pub(crate) fn told(&mut self, entry: &Entry) -> Vec<FailureTold> {
         match Activity::of(entry) {

@@ -34,8 +34,10 @@ impl Flow {
             rows.push(std::mem::take(&mut self.line));
         }
         if !self.is_code() && columns(&self.line) > room {
+            // What follows may be the next word, so that the space before it is kept.
+            let spaces = self.line[self.line.trim_end().len()..].to_owned();
             let mut all = wrapped(&self.line, room);
-            self.line = all.pop().unwrap_or_default();
+            self.line = all.pop().unwrap_or_default() + &spaces;
             rows.append(&mut all);
         }
         rows
@@ -109,7 +111,7 @@ mod tests {
             ]
         );
         let letters: Vec<char> = text.chars().collect();
-        for size in 1..9 {
+        for size in 1..40 {
             let mut flow = Flow::default();
             let mut found = vec![];
             for part in letters.chunks(size) {

@@ -12,7 +12,7 @@ use super::layout;
 use super::live::seconds;
 use super::progress::failures;
 use super::servers;
-use super::style::{Look, Stream, prose_columns};
+use super::style::{Look, Stream, prose_columns, wrapped};
 use super::told::{Teller, Told};
 use crate::output;
 
@@ -166,7 +166,14 @@ impl Lines {
             (false, 0) => format!("{} ", clock(at)),
             (false, turn) => format!("{} turn {turn}: ", clock(at)),
         };
-        output::stderr(&format!("{place}{}", text.replace('\n', " ")));
+        let line = format!("{place}{}", text.replace('\n', " "));
+        match self.look.plain && self.look.terminal {
+            true => {
+                let rows = wrapped(&line, prose_columns(Stream::Err.size().0));
+                rows.iter().for_each(|row| output::stderr(row));
+            }
+            false => output::stderr(&line),
+        }
     }
 }
 

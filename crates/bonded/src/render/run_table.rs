@@ -155,8 +155,8 @@ impl<'a> ListedRun<'a> {
             None => brief(&started.goal, GOAL_CHARS),
         };
         match self.status {
-            Some(Status::AwaitingReview) => format!("(bonded approve {id}) {goal}"),
-            Some(Status::Interrupted) => format!("(bonded resume {id}) {goal}"),
+            Some(Status::AwaitingReview) => format!("{} (bonded approve {id})", brief(&goal, 40)),
+            Some(Status::Interrupted) => format!("{} (bonded resume {id})", brief(&goal, 40)),
             Some(
                 Status::Running
                 | Status::Succeeded

@@ -103,7 +103,7 @@ impl Story {
                 false => " ".repeat(TURN_COLUMNS),
             };
             self.turn = turn;
-            let line = Styled::new().dim(&number).and(row);
+            let line = Styled::new().text(&number).and(row);
             let is_call = matches!(told, Told::Call(_));
             lines.push(match self.tokens.take_if(|_| is_call && has_tokens) {
                 Some(tokens) => {
@@ -132,7 +132,7 @@ impl Story {
                 let answer = Told::Prose(result.reason.clone());
                 rows.extend(layout::rows(&answer, 1, self.columns, &self.look));
             }
-            rows.extend(Ending::of(run, result, entries).rows(self.columns, &self.look));
+            rows.extend(Ending::of(run, result, entries).last_rows(self.columns, &self.look));
             return rows;
         }
         let id = short_id(run);

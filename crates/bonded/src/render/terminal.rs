@@ -67,7 +67,12 @@ impl TerminalRun {
         if streamed.is_some() {
             self.discarded(entry);
         }
-        for told in self.teller.told(entry) {
+        let told = match entry.event {
+            // The failures that led to it are told together, or by the end.
+            Event::TurnFailed { .. } => vec![],
+            _ => self.teller.told(entry),
+        };
+        for told in told {
             match told {
                 Told::Prose(_) if streamed.is_some() => self.prose.clone_from(&streamed),
                 Told::Prose(text) => {
@@ -136,6 +141,7 @@ impl TerminalRun {
             _ => return,
         };
         self.prose = None;
+        self.failures.note_told();
         let look = self.live.look();
         let why = bonded_host::shapes::text::brief(&why, 200);
         let line = Styled::new().with(Paint::Yellow, &format!("(discarded: {why}; asking again)"));
