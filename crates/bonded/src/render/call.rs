@@ -87,10 +87,13 @@ pub(crate) fn result(finished: &ToolFinished, arguments: &str) -> CallResult {
         how: how.into(),
         output: last_lines(without_marks(&finished.output)),
     };
+    let cut = finished.cut_from_bytes;
+    let cut = cut.map(|bytes| format!(", cut from {}", size(bytes)));
     match finished.outcome {
         Outcome::Ok => CallResult {
             is_good: true,
-            how: done(&finished.tool, &output, arguments, &finished.output),
+            how: done(&finished.tool, &output, arguments, &finished.output)
+                + &cut.unwrap_or_default(),
             output: vec![],
         },
         Outcome::Failed => failed("failed"),

@@ -84,6 +84,9 @@ pub(crate) fn words(told: &Told) -> Option<String> {
             let (took, why) = (duration(call.took_ms), why.unwrap_or_default());
             Some(format!("{what}: {how}, {took}{why}"))
         }
+        Told::Note(note) if note.symbol == Symbol::Warning => {
+            Some(format!("warning: {}", note.text))
+        }
         Told::Note(note) => Some(note.text.clone()),
     }
 }

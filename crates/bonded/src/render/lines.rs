@@ -1,7 +1,7 @@
 //! A run as lines: one for each event, with the time of the day for the log of a machine, without it for a person
 //! who wants nothing redrawn.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::{brief, duration, grouped};
@@ -72,17 +72,18 @@ impl Lines {
         }
     }
 
-    /// Says that the run is alive.
+    /// Says that the run is alive. A person who reads sees that it has not ended.
     pub(crate) fn beat(&self) {
-        let (doing, since, turn) = &self.doing;
-        let doing = match servers::waiting() {
-            Some(waiting) if *turn == 0 => waiting,
-            _ => doing.clone(),
-        };
         if !self.look.plain {
-            let for_seconds = seconds(round(since.elapsed()));
-            self.say(now(), *turn, &format!("{doing}, {for_seconds}"));
+            self.say(now(), self.doing.2, &self.alive());
         }
+    }
+
+    fn alive(&self) -> String {
+        let (doing, since, turn) = &self.doing;
+        let servers = servers::waiting().filter(|_| *turn == 0);
+        let doing = servers.as_ref().unwrap_or(doing);
+        format!("{doing}, {}", seconds(since.elapsed()))
     }
 
     fn take(&mut self, entry: &Entry) {
@@ -186,10 +187,6 @@ fn same_but_for_time(one: &Told, other: &Told) -> bool {
     }
 }
 
-fn round(elapsed: Duration) -> Duration {
-    Duration::from_secs(elapsed.as_secs())
-}
-
 fn now() -> Millis {
     let now = jiff::Timestamp::now().as_millisecond();
     Millis(u64::try_from(now).unwrap_or(0))
@@ -205,5 +202,27 @@ pub(crate) fn clock(at: Millis) -> String {
             local.strftime("%H:%M:%S").to_string()
         }
         None => at.0.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_run_that_waits_says_for_what_and_for_how_long() {
+        let run = RunId::new("run").expect("a good id");
+        let look = Look {
+            color: false,
+            ascii: true,
+            plain: false,
+            terminal: false,
+        };
+        let mut lines = Lines::new(&run, look);
+        let since = Instant::now().checked_sub(Duration::from_secs(90));
+        let since = since.expect("this machine has run for longer");
+        lines.doing = ("waiting for openai/small".into(), since, 3);
+        assert_eq!(lines.alive(), "waiting for openai/small, 1 min 30 s");
     }
 }

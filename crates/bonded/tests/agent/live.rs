@@ -191,7 +191,7 @@ fn elsewhere_a_failure_is_told_at_once_and_then_with_its_count() {
     let failed: Vec<&str> = outcome
         .stderr
         .lines()
-        .filter(|it| it.contains("failed: "))
+        .filter(|it| it.contains(" turn 1: failed: "))
         .collect();
     assert_eq!(failed.len(), 4, "{failed:#?}");
     for (nth, (target, count)) in [
