@@ -77,7 +77,7 @@ async fn at_terminal(
     print(lines);
     let told = std::cell::RefCell::new(story);
     follow(store, run, entries, |entry| {
-        print(told.borrow_mut().lines(entry))
+        print(told.borrow_mut().lines(entry));
     })
     .await?;
     let entries = store.load(run, 0).await?;

@@ -7,6 +7,7 @@
 use bonded_kernel::{Outcome, ToolFinished};
 use serde_json::Value;
 
+use bonded_host::letters::written_out;
 use bonded_host::shapes::text::{brief, counted, grouped};
 use bonded_host::shapes::waiting::executed;
 
@@ -47,8 +48,14 @@ pub(crate) fn called(tool: &str, arguments: &str) -> String {
         }
         _ => other_arguments(&parsed, arguments),
     };
-    let (tool, argument) = (brief(tool, 60), brief(&argument, ARGUMENT_CHARS));
+    let (tool, argument) = (seen(tool, 60), seen(&argument, ARGUMENT_CHARS));
     format!("{tool} {argument}").trim_end().to_owned()
+}
+
+/// On one line, with every letter to be seen: a person judges by it what was done.
+fn seen(text: &str, chars: usize) -> String {
+    let line = text.trim().replace(['\n', '\t'], " ");
+    brief(&written_out(&line), chars)
 }
 
 /// The one text where there is one argument, else all of them as they are executed.
@@ -249,6 +256,8 @@ mod tests {
             assert_eq!(called(tool, &arguments.to_string()), wanted);
         }
         assert_eq!(called("x", "no json"), "x no json");
+        let hidden = json!({ "command": "ls\n\u{1b}[2J\u{200d}" }).to_string();
+        assert_eq!(called("run", &hidden), "run ls \\u{1b}[2J\\u{200d}");
     }
 
     #[test]

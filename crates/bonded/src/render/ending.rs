@@ -75,8 +75,7 @@ impl<'a> Ending<'a> {
     pub(crate) fn cause(&self) -> String {
         let reason = brief(&self.result.reason, REASON_CHARS);
         let mut cause = match self.result.termination {
-            TerminationKind::Done => reason.clone(),
-            TerminationKind::Blocked => reason.clone(),
+            TerminationKind::Done | TerminationKind::Blocked => reason,
             TerminationKind::Cancelled => format!("cancelled: {reason}"),
             TerminationKind::Fatal => format!("failed: {reason}"),
             TerminationKind::TurnsExhausted => {

@@ -29,7 +29,8 @@ fn call_rows(call: &CallTold, count: u32, terminal: usize, look: &Look) -> Vec<S
         true => Symbol::Good,
         false => Symbol::Bad,
     };
-    let (how, took) = (&call.result.how, duration(call.took_ms));
+    let how = &call.result.how;
+    let took = call.took_ms.map(duration).unwrap_or_default();
     let mut what = Styled::new()
         .with(paint_of(symbol), look.symbol(symbol))
         .text(" ")
@@ -63,9 +64,9 @@ fn note_row(note: &Note, count: u32, terminal: usize, look: &Look) -> Styled {
     let mut row = Styled::new()
         .with(note.paint(), look.symbol(note.symbol))
         .text(" ");
-    row = match note.symbol {
-        Symbol::Dot => row.dim(&note.text),
-        _ => row.text(&note.text),
+    row = match note.symbol == Symbol::Dot {
+        true => row.dim(&note.text),
+        false => row.text(&note.text),
     };
     if count > 1 {
         row = row.dim(&format!(" {}{count}", look.symbol(Symbol::Times)));
@@ -81,8 +82,9 @@ pub(crate) fn words(told: &Told) -> Option<String> {
             let (what, how) = (&call.what, &call.result.how);
             let last = call.result.output.last();
             let why = last.map(|line| format!(": {}", line.trim()));
-            let (took, why) = (duration(call.took_ms), why.unwrap_or_default());
-            Some(format!("{what}: {how}, {took}{why}"))
+            let took = call.took_ms.map(|took| format!(", {}", duration(took)));
+            let (took, why) = (took.unwrap_or_default(), why.unwrap_or_default());
+            Some(format!("{what}: {how}{took}{why}"))
         }
         Told::Note(note) if note.symbol == Symbol::Warning => {
             Some(format!("warning: {}", note.text))

@@ -98,10 +98,7 @@ impl Lines {
                 let model = self.models.get(target as usize);
                 format!("waiting for {}", model.map_or("the model", |it| it))
             }
-            Activity::Calling { tool } => match &entry.event {
-                Event::ToolInvoked { call, .. } => self.teller.what(*call, &tool.into()),
-                _ => tool.to_owned(),
-            },
+            Activity::Calling { call, tool } => self.teller.what(call, tool),
             Activity::Failed(_) => "waiting to ask again".into(),
             Activity::Answered(_) | Activity::Progress(_) | Activity::Ended | Activity::Quiet => {
                 return;

@@ -349,9 +349,9 @@ impl State {
                 fields.extend([format!("waiting for a summary by {model}"), since]);
             }
             Doing::Thinking | Doing::Answering => {
-                let verb = match self.doing {
-                    Doing::Answering => "answering",
-                    _ => "thinking",
+                let verb = match self.doing == Doing::Answering {
+                    true => "answering",
+                    false => "thinking",
                 };
                 fields.push(verb.into());
                 fields.extend(self.rate());

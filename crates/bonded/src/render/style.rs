@@ -348,7 +348,9 @@ pub(crate) fn wrapped(line: &str, room: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn look(flags: LookFlags, variables: &[(&str, &str)], terminal: bool) -> Look {
+    type Variables<'a> = &'a [(&'a str, &'a str)];
+
+    fn look(flags: LookFlags, variables: Variables<'_>, terminal: bool) -> Look {
         let variable = |name: &str| {
             let found = variables.iter().find(|(it, _)| *it == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -363,7 +365,7 @@ mod tests {
             ("CLICOLOR_FORCE", "1"),
             ("CLICOLOR", "0"),
         );
-        let cases: [(ColorChoice, &[(&str, &str)], bool, bool); 11] = [
+        let cases: [(ColorChoice, Variables<'_>, bool, bool); 11] = [
             (ColorChoice::Auto, &[], true, true),
             (ColorChoice::Auto, &[], false, false),
             (ColorChoice::Always, &[no, off], false, true),
@@ -393,7 +395,7 @@ mod tests {
             ..LookFlags::default()
         };
         let usual = LookFlags::default();
-        let cases: [(LookFlags, &[(&str, &str)], &str); 6] = [
+        let cases: [(LookFlags, Variables<'_>, &str); 6] = [
             (usual, &[], "✓"),
             (usual, &[("LANG", "de_DE.UTF-8")], "✓"),
             (usual, &[("LANG", "C")], "ok"),

@@ -67,11 +67,11 @@ impl TerminalRun {
         if streamed.is_some() {
             self.discarded(entry);
         }
-        let told = match entry.event {
+        let mut told = self.teller.told(entry);
+        if matches!(entry.event, Event::TurnFailed { .. }) {
             // The failures that led to it are told together, or by the end.
-            Event::TurnFailed { .. } => vec![],
-            _ => self.teller.told(entry),
-        };
+            told.clear();
+        }
         for told in told {
             match told {
                 Told::Prose(_) if streamed.is_some() => self.prose.clone_from(&streamed),
@@ -95,11 +95,7 @@ impl TerminalRun {
                 summary,
             } => self.live.ask(entry.turn, attempt, target, summary),
             Activity::Answered(usage) => self.live.spend(usage),
-            Activity::Calling { tool } => {
-                if let Event::ToolInvoked { call, .. } = &entry.event {
-                    self.live.call(self.teller.what(*call, &tool.into()));
-                }
-            }
+            Activity::Calling { call, tool } => self.live.call(self.teller.what(call, tool)),
             Activity::Failed(_) => {
                 let failed = self.failures.last().unwrap_or_default();
                 self.live.fail(failed.to_owned());
@@ -135,10 +131,12 @@ impl TerminalRun {
 
     /// A text that nothing came of stays, with the reason below it.
     fn discarded(&mut self, entry: &Entry) {
-        let why = match &entry.event {
-            Event::AttemptFailed(failed) => failed.message.to_string(),
-            Event::ReplyRejected { reason, answer, .. } => told::rejected(*reason, &answer.text),
-            _ => return,
+        let why = if let Event::AttemptFailed(failed) = &entry.event {
+            failed.message.to_string()
+        } else if let Event::ReplyRejected { reason, answer, .. } = &entry.event {
+            told::rejected(*reason, &answer.text)
+        } else {
+            return;
         };
         self.prose = None;
         self.failures.note_told();

@@ -3,8 +3,6 @@
 //! A call is one line when it has ended; what a model says is prose; all else is a note. Entries that only matter in
 //! detail say nothing. How it looks is decided where it is drawn.
 
-use std::sync::Arc;
-
 use bonded_kernel::{
     Call, CallReviewed, ContextCompacted, ContextGuarded, DONE, DecisionMade, Encoding, Entry,
     Event, FINAL_REPORT, Finish, RejectReason, RunStarted, SkipReason, StreamFilter, ToolFinished,
@@ -34,7 +32,8 @@ pub(crate) enum Told {
 pub(crate) struct CallTold {
     pub(crate) what: String,
     pub(crate) result: CallResult,
-    pub(crate) took_ms: u64,
+    /// Nothing where it was not made.
+    pub(crate) took_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,9 +147,9 @@ impl Teller {
     }
 
     /// The call that is begun, in words.
-    pub(crate) fn what(&self, call: u32, tool: &Arc<str>) -> String {
+    pub(crate) fn what(&self, call: u32, tool: &str) -> String {
         let known = self.calls.get(call as usize);
-        let known = known.filter(|call| call.tool == *tool);
+        let known = known.filter(|call| *call.tool == *tool);
         call::called(tool, known.map_or("", |call| &call.arguments))
     }
 
@@ -171,7 +170,7 @@ impl Teller {
                         how: "refused".into(),
                         output: vec![brief(&refusal.message, DETAIL_CHARS)],
                     },
-                    took_ms: 0,
+                    took_ms: None,
                 }));
             }
         }
@@ -206,7 +205,7 @@ impl Teller {
         vec![Told::Call(CallTold {
             what: self.what(finished.call, &finished.tool),
             result,
-            took_ms: finished.latency_ms,
+            took_ms: Some(finished.latency_ms),
         })]
     }
 
@@ -260,7 +259,7 @@ pub(crate) fn rejected(reason: RejectReason, text: &str) -> String {
 fn context_full(guarded: &ContextGuarded) -> String {
     let worst = guarded.blocked.iter().min_by_key(|blocked| blocked.limit);
     let figures = worst.map(|it| {
-        let projected = grouped(u64::try_from(it.projected).unwrap_or(0));
+        let projected = grouped(it.projected);
         let limit = grouped(u64::try_from(it.limit).unwrap_or(0));
         format!(" ({projected} tokens, room for {limit})")
     });
