@@ -107,18 +107,18 @@ pub(crate) fn unwritten() -> Option<&'static str> {
 
 /// Writes a line to stderr: everything else. People read it, now or later.
 pub(crate) fn stderr(line: &str) {
-    write_stderr(for_terminal(line));
+    write_stderr(stderr_writer::take(for_terminal(line)));
 }
 
 /// Writes a line of ours to stderr, with its colours where it has some.
 pub(crate) fn styled(line: &Styled, look: &Look) {
-    write_stderr(line.render(look));
+    write_stderr(stderr_writer::take_drawn(line.render(look)));
 }
 
-/// The line and its end are one write, so that nothing gets in between.
-fn write_stderr(line: String) {
-    // A server has nobody wait for whoever reads.
-    let Some(mut line) = stderr_writer::take(line) else {
+/// Writes what the writer did not take: a server, or a run, has nobody wait for whoever reads. The line and its end are
+/// one write, so that nothing gets in between.
+fn write_stderr(untaken: Option<String>) {
+    let Some(mut line) = untaken else {
         return;
     };
     line.push('\n');

@@ -32,6 +32,9 @@ pub(crate) trait Picture: Send + Sync {
     /// The rows now, for a terminal of so many columns, ready to be written.
     fn rows(&self, columns: usize) -> Vec<Row>;
 
+    /// The rows that will not change any more once something else is said: they are printed above that.
+    fn settle(&self, columns: usize) -> Vec<Row>;
+
     /// How long they may stand.
     fn pace(&self) -> Duration;
 }
@@ -47,6 +50,8 @@ pub(crate) struct Row {
 enum Queued {
     /// Masked and made harmless already.
     Line(String),
+    /// The same for a line of who draws.
+    Drawn(String),
     /// Everything before it was written.
     Mark(SyncSender<()>),
     /// What is drawn from now on.
@@ -74,10 +79,19 @@ pub(crate) fn begin() {
 
 /// Takes a line, where [`begin`] was called; else gives it back.
 pub(crate) fn take(line: String) -> Option<String> {
+    send(line, Queued::Line)
+}
+
+/// The same for a line that belongs to what is drawn.
+pub(crate) fn take_drawn(line: String) -> Option<String> {
+    send(line, Queued::Drawn)
+}
+
+fn send(line: String, queued: fn(String) -> Queued) -> Option<String> {
     let Some(writer) = WRITER.get() else {
         return Some(line);
     };
-    if writer.try_send(Queued::Line(line)).is_err() {
+    if writer.try_send(queued(line)).is_err() {
         LINES_LEFT_OUT.fetch_add(1, Ordering::Relaxed);
     }
     None
@@ -143,8 +157,14 @@ impl Writer {
     fn write_batch(&mut self, batch: impl Iterator<Item = Queued>) {
         let (mut lines, mut marks, mut count) = (String::new(), vec![], 0);
         for queued in batch {
+            if let (Queued::Line(_), Some(picture)) = (&queued, &self.picture) {
+                let settled = picture.settle(Stream::Err.size().0);
+                settled
+                    .iter()
+                    .for_each(|row| lines.push_str(&format!("{}\n", row.written)));
+            }
             match queued {
-                Queued::Line(line) => {
+                Queued::Line(line) | Queued::Drawn(line) => {
                     let left_out = LINES_LEFT_OUT.swap(0, Ordering::Relaxed);
                     if left_out > 0 {
                         lines.push_str(&format!(

@@ -471,11 +471,17 @@ impl Picture for Live {
             let tick = self.begun.elapsed().as_millis() / SPINNER_PACE.as_millis();
             rows.push(state.live_row(tick as usize, columns, &self.look));
         }
-        let drawn = rows.iter().map(|row| Row {
-            written: row.render(&self.look),
-            columns: row.columns(),
-        });
-        drawn.collect()
+        drawn(&rows, &self.look)
+    }
+
+    /// The call that ended last stays where it is, above what is said now.
+    fn settle(&self, columns: usize) -> Vec<Row> {
+        match self.lock().held.take() {
+            Some((told, count)) => {
+                drawn(&layout::rows(&told, count, columns, &self.look), &self.look)
+            }
+            None => vec![],
+        }
     }
 
     fn pace(&self) -> Duration {
@@ -489,6 +495,14 @@ impl Picture for Live {
             | Doing::BackingOff { .. } => SPINNER_PACE,
         }
     }
+}
+
+fn drawn(rows: &[Styled], look: &Look) -> Vec<Row> {
+    let drawn = rows.iter().map(|row| Row {
+        written: row.render(look),
+        columns: row.columns(),
+    });
+    drawn.collect()
 }
 
 /// Draws while it is held: whatever ends the watching, the terminal is left without live rows.

@@ -724,3 +724,23 @@ fn the_two_streams_never_share_a_line() {
         assert!(screen.lines().any(|line| line == "the answer"), "{screen}");
     }
 }
+
+#[test]
+fn what_is_said_meanwhile_stands_below_the_call_before_it() {
+    let place = Place::new();
+    let script = place.script(&[call("list", json!({})), never()]);
+    let mut terminal = at(&place, &["run", "--model", &script, "go"], Size::USUAL);
+    terminal.wait_for("turn 2 of");
+    let pid = terminal.pid();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is there");
+    terminal.wait_for_end();
+    let screen = terminal.screen();
+    let at = |text: &str| {
+        screen
+            .find(text)
+            .unwrap_or_else(|| panic!("{text} in\n{screen}"))
+    };
+    assert!(at("✓ list .") < at("interrupted: "), "{screen}");
+    assert_eq!(screen.matches("✓ list .").count(), 1, "{screen}");
+    assert!(!screen.contains("turn 2 of"), "{screen}");
+}
