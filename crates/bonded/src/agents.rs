@@ -22,6 +22,7 @@ use bonded_work::Workshop;
 
 use crate::args::{AgentArgs, variable};
 use crate::error::CliError;
+use crate::render::servers;
 use crate::traced::Traced;
 use crate::{dirs, options, output, signals, trust};
 
@@ -172,7 +173,8 @@ pub(crate) fn unsealed_host(
             apart,
             ..confinement(&*store)
         })
-        .warning(|warning| output::stderr(&format!("warning: {warning}")));
+        .warning(|warning| output::stderr(&format!("warning: {warning}")))
+        .starting(servers::note);
     if let Some(token_dir) = token_dir {
         tools = tools.logged_in(token_dir);
     }

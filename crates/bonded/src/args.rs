@@ -25,6 +25,8 @@ use std::path::PathBuf;
 use clap::builder::Resettable;
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::render::style::{ColorChoice, LookFlags};
+
 pub(crate) use about::{CompletionsArgs, DemoArgs, DoctorArgs, ExplainArgs, Shell};
 pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
@@ -70,8 +72,21 @@ failed, 4 bad arguments or configuration, 5 a schema that does not match, 6 a ca
 `bonded explain CODE` says more about an error.")]
 pub(crate) struct Cli {
     /// Store file [default: bonded/store.db in the data directory]
-    #[arg(long, global = true, env = "BONDED_STORE", value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, env = "BONDED_STORE", value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
+
+    /// When to use colour: auto, always or never
+    #[arg(long, global = true, hide_short_help = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(help_heading = "Output", hide_possible_values = true)]
+    pub(crate) color: ColorChoice,
+
+    /// Draw with ASCII characters only
+    #[arg(long, global = true, hide_short_help = true, help_heading = "Output")]
+    pub(crate) ascii: bool,
+
+    /// No redrawing, no symbols, no colour [also: ACCESSIBLE=1]
+    #[arg(long, global = true, hide_short_help = true, help_heading = "Output")]
+    pub(crate) plain: bool,
 
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -81,6 +96,15 @@ impl Cli {
     /// All commands, for those who look for one by its name.
     pub(crate) fn cli_command() -> clap::Command {
         Self::command()
+    }
+
+    /// What it says of drawing.
+    pub(crate) fn look(&self) -> LookFlags {
+        LookFlags {
+            color: self.color,
+            ascii: self.ascii,
+            plain: self.plain,
+        }
     }
 
     /// Reads a command line, and the variables that stand for what it does not say. Empty means unset.

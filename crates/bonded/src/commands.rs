@@ -43,6 +43,7 @@ use std::process::ExitCode;
 
 use crate::args::{Cli, Command, TOP};
 use crate::error::{CliError, Code};
+use crate::render::style;
 use crate::usage::in_our_words;
 use crate::work::Ground;
 use crate::{output, signals};
@@ -72,6 +73,7 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
             };
         }
     };
+    style::set(cli.look());
     // Before there are threads.
     let ground = if let Command::Work(args) = &cli.command {
         Some(Ground::enter(args))

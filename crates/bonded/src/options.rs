@@ -269,6 +269,15 @@ pub(crate) fn given_by_variables(
     set.collect()
 }
 
+/// What a terminal says about options: text is shown while it is written. It is as weak as what variables say.
+pub(crate) fn streamed() -> BTreeMap<String, Given> {
+    let given = Given {
+        value: true.into(),
+        place: "the terminal".into(),
+    };
+    BTreeMap::from([("stream".to_owned(), given)])
+}
+
 /// Reads every `--override KEY=VALUE`.
 pub(crate) fn overrides(arguments: &[String]) -> Result<BTreeMap<String, Given>, CliError> {
     let parse = |text: &String| {

@@ -33,6 +33,8 @@ pub(crate) use targets::{check_scripts, target};
 use crate::agents;
 use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code};
+use crate::options;
+use crate::render::style::{Look, Stream};
 
 /// All that is needed to make goals and run them.
 pub(crate) struct RunSetup {
@@ -102,6 +104,8 @@ pub(crate) struct SetupRequest<'a> {
     pub(crate) agent: &'a AgentArgs,
     pub(crate) model: &'a ModelArgs,
     pub(crate) limits: &'a LimitArgs,
+    /// Whether replies are streamed where nothing says otherwise.
+    pub(crate) streams: bool,
 }
 
 impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
@@ -115,15 +119,25 @@ impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
             agent: &args.agent,
             model: &args.model,
             limits: &args.limits,
+            streams: shows_text(args),
         }
     }
+}
+
+/// Whether somebody reads what a model says while it says it: a person at a terminal.
+fn shows_text(args: &RunArgs) -> bool {
+    let is_data = args.json || args.stream_json || args.each.is_some();
+    !is_data && Look::of(Stream::Err).redraws()
 }
 
 /// Makes out what a command line means: an agent, or goals that the built-in tools work on.
 /// What counted before is remembered first, so that nobody is asked twice about the same file.
 pub(crate) fn prepare(args: &SetupRequest<'_>) -> Result<RunSetup, CliError> {
     let dir = working_directory(args.dir)?;
-    let workplace = agents::workplace(args.agent, Path::new(&dir))?;
+    let mut workplace = agents::workplace(args.agent, Path::new(&dir))?;
+    if args.streams {
+        workplace.variables.extend(options::streamed());
+    }
     workplace.trust.remember(args.held);
     match args.agent_file {
         Some(file) => agent::prepare_agent(args, file, workplace),

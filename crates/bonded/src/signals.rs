@@ -8,6 +8,7 @@
 use std::io;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use bonded_host::CancellationToken;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -30,6 +31,9 @@ const INTERRUPTING: &str = "interrupted: stopping what is under way; it can be r
 /// For those who expect a server to read its configuration again at SIGHUP.
 const NOTHING_TO_READ: &str =
     "SIGHUP: the configuration is read when the server starts; restart it to read it again";
+
+/// How long a terminal may take nothing before the process ends all the same.
+const LAST_ROW: Duration = Duration::from_millis(200);
 
 /// Added to the number of a signal, this is how a process ends that one has ended.
 pub(crate) const BY_SIGNAL: u8 = 128;
@@ -135,6 +139,9 @@ pub(crate) fn interrupt_on_signal() -> CancellationToken {
             });
             INTERRUPT.cancel();
             let second = signals.next().await;
+            // No half-drawn row is left on the terminal.
+            stderr_writer::draw(None);
+            stderr_writer::settle(LAST_ROW);
             exit(i32::from(BY_SIGNAL + number(second)));
         });
     }

@@ -47,7 +47,7 @@ pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
 pub use target::{
     UnknownWindow, WINDOW_TOKENS, all as targets, list_price, listed, unconfigured, unsent,
 };
-pub use tools::AgentTools;
+pub use tools::{AgentTools, ServerStart};
 pub use variables::Moment;
 
 /// Where agents are looked for and what holds for all of them.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Encoding, Mask, Run, RunId, StreamFilter};
-use bonded_transport::Live;
+use bonded_transport::{Live, Writing};
 
 /// Is told what models say while they say it.
 ///
@@ -16,10 +16,30 @@ pub trait LiveSink: Send + Sync {
     /// part.
     fn tell(&self, piece: &LivePiece<'_>);
 
+    /// The model writes something that is not told: a sign of life, which may come often.
+    fn notice(&self, writing: &LiveWriting<'_>) {
+        let _ = writing;
+    }
+
     /// Nobody is asked for a while: whoever could be has failed or limits its rate.
     fn wait(&self, wait: &LiveWait<'_>) {
         let _ = wait;
     }
+}
+
+/// What a model writes that is not for others: a thought, a call, what stands around a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveWriting<'a> {
+    /// The run whose model writes.
+    pub run: &'a RunId,
+    /// The turn that is under way.
+    pub turn: u32,
+    /// The attempt that is under way.
+    pub attempt: u32,
+    /// The tool of a call, as the model names it; `None` while it thinks.
+    pub tool: Option<&'a str>,
+    /// How much of this has come.
+    pub bytes: usize,
 }
 
 /// How long a run waits before it asks again.
@@ -54,6 +74,8 @@ pub(crate) struct LiveReply {
     /// Lets the text of the report through; `None` where nothing is written as a tag.
     filter: Option<StreamFilter>,
     mask: Arc<Mask>,
+    /// How much was said that the filter kept back.
+    unseen_bytes: usize,
     /// What is held back, because it may be the beginning of a secret.
     held: String,
 }
@@ -75,6 +97,7 @@ impl LiveReply {
             attempt,
             filter: tagged.map(|agent| StreamFilter::new(&agent.nonce)),
             mask,
+            unseen_bytes: 0,
             held: String::new(),
         })
     }
@@ -87,6 +110,16 @@ impl LiveReply {
         let sure = text.len() - self.mask.begun_bytes(&text);
         self.held = text.split_off(sure);
         self.tell(&text);
+    }
+
+    fn tell_writing(&self, tool: Option<&str>, bytes: usize) {
+        self.sink.notice(&LiveWriting {
+            run: &self.run,
+            turn: self.turn,
+            attempt: self.attempt,
+            tool,
+            bytes,
+        });
     }
 
     fn tell(&self, text: &str) {
@@ -106,9 +139,24 @@ impl Live for LiveReply {
         match &mut self.filter {
             Some(filter) => {
                 let shown = filter.push(piece);
+                if shown.is_empty() {
+                    self.unseen_bytes += piece.len();
+                    self.tell_writing(None, self.unseen_bytes);
+                }
                 self.say(&shown);
             }
             None => self.say(piece),
+        }
+    }
+
+    /// A name may hold anything, so that it is masked as any other text.
+    fn notice(&mut self, writing: Writing<'_>) {
+        match writing {
+            Writing::Thought { bytes } => self.tell_writing(None, bytes),
+            Writing::Call { tool, bytes } => {
+                let tool = self.mask.owned(tool.to_owned());
+                self.tell_writing(Some(&tool), bytes);
+            }
         }
     }
 

@@ -235,13 +235,20 @@ impl Terminal {
     /// Waits for the end of the program; gives its exit code and the last screen.
     #[track_caller]
     pub fn end(mut self) -> (Option<i32>, String) {
+        let code = self.wait_for_end();
+        (code, self.screen())
+    }
+
+    /// Waits for the end of the program; its last screen can be looked at afterwards.
+    #[track_caller]
+    pub fn wait_for_end(&mut self) -> Option<i32> {
         let status = wait_for_end(&mut self.child);
         if let Some(reading) = self.reading.take() {
             reading.join().expect("reading does not panic");
         }
         let screen = self.screen();
         assert!(!screen.contains("panicked"), "{screen}");
-        (status.code(), screen)
+        status.code()
     }
 }
 

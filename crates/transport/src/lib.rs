@@ -39,7 +39,7 @@ pub use address::is_local;
 pub use body::{BODY_BYTES_MAX, Cut};
 pub use credentials::Credentials;
 pub use embeddings::Embeddings;
-pub use live::Live;
+pub use live::{Live, Writing};
 pub use offered::{OfferedModel, offered};
 pub use probe::{Health, check_health, probe};
 pub use providers::Providers;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{Dialect, Failure, Reply};
-use bonded_transport::{Cut, Live, Providers, Transport, dialect};
+use bonded_transport::{Cut, Live, Providers, Transport, Writing, dialect};
 use bytes::Bytes;
 use common::{Connection, Conversation, DIALECTS, serve};
 use futures_util::stream;
@@ -19,6 +19,8 @@ use tokio::sync::Notify;
 struct Ear {
     heard: Arc<Mutex<Vec<String>>>,
     ended: Arc<Mutex<u32>>,
+    /// The tools of calls that were being written, and how much of each had come.
+    noticed: Arc<Mutex<Vec<(String, usize)>>>,
     news: Arc<Notify>,
 }
 
@@ -27,6 +29,12 @@ impl Live for Ear {
         assert!(!piece.is_empty(), "an empty piece says nothing");
         lock(&self.heard).push(piece.into());
         self.news.notify_one();
+    }
+
+    fn notice(&mut self, writing: Writing<'_>) {
+        if let Writing::Call { tool, bytes } = writing {
+            lock(&self.noticed).push((tool.into(), bytes));
+        }
     }
 
     fn end(&mut self) {
@@ -106,6 +114,28 @@ fn what_is_heard_is_the_text_of_the_reply_however_it_is_cut_into_pieces() {
             assert_eq!(ear.text(), wanted, "{name} in pieces of {size}");
             assert_eq!(*lock(&ear.ended), 1, "{name} in pieces of {size}");
         }
+    }
+}
+
+#[test]
+fn a_call_is_noticed_by_its_name_while_it_is_written() {
+    let runtime = runtime();
+    let mut noticed_by = vec![];
+    for (dialect, name, body) in streams() {
+        let (ear, outcome) = hear(&runtime, dialect, &body, usize::MAX);
+        let Ok(reply) = outcome else { continue };
+        for (tool, bytes) in lock(&ear.noticed).iter().filter(|(_, bytes)| *bytes > 0) {
+            let is_of = |call: &bonded_kernel::ReplyCall| {
+                call.tool.starts_with(tool.as_str()) && *bytes <= call.arguments.len()
+            };
+            assert!(reply.calls.iter().any(is_of), "{name}: {tool} {bytes}");
+            noticed_by.push(dialect);
+        }
+    }
+    // Gemini's calls come whole.
+    for (dialect, name) in DIALECTS {
+        let is_noticed = noticed_by.contains(&dialect);
+        assert_eq!(is_noticed, dialect != Dialect::Gemini, "{name}");
     }
 }
 

@@ -17,6 +17,7 @@ use bonded_state::{SqliteStore, Store as _, StoreError};
 use crate::args::DemoArgs;
 use crate::error::{CliError, Code};
 use crate::output;
+use crate::render::style::{Look, Stream};
 
 const GOAL: &str =
     "The test in this directory fails. Find the bug, fix it, and show that the test passes.";
@@ -139,6 +140,10 @@ impl Demo {
             .wait()
             .map_err(|error| failed("wait for the run", &error))?;
         join(relayed);
+        // What the run drew last stands there as it was when it died.
+        if Look::of(Stream::Err).redraws() {
+            say("");
+        }
         say(&format!(
             "     kill -9, in turn {KILLED_IN_TURN}, while the model was being asked. Nothing is lost:"
         ));
@@ -216,9 +221,13 @@ impl Demo {
         Ok(command)
     }
 
-    /// Starts this program again, its progress in plain lines.
+    /// Starts this program again. At a terminal it draws there itself.
     fn spawn(&self, arguments: &[&str]) -> Result<Child, CliError> {
-        let child = self.command(arguments)?.stderr(Stdio::piped()).spawn();
+        let mut command = self.command(arguments)?;
+        if !Look::of(Stream::Err).redraws() {
+            command.stderr(Stdio::piped());
+        }
+        let child = command.spawn();
         child.map_err(|error| failed("start a run", &error))
     }
 

@@ -99,7 +99,7 @@ pub(crate) async fn one(
     let following = keeper.follow(&id, Some(&kept))?;
     let after = store.head(&id).await?.map_or(0, |head| head.seq);
     if !args.show.quiet {
-        output::stderr(&format!("run {id}"));
+        run::name_run(&id, "");
     }
     let watch = |after| {
         let sink = Sink::for_stderr(args.show.quiet, &id);
@@ -114,7 +114,10 @@ pub(crate) async fn one(
     };
     following.settle().await;
     match driven? {
-        Attended::Left(run) => run::conclude(&**store, &run, args.json, false).await,
+        Attended::Left(left) => {
+            let (run, shown) = *left;
+            run::conclude(&**store, &run, args.json, &shown).await
+        }
         Attended::Stopped(code) => Ok(code),
     }
 }

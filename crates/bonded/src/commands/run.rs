@@ -20,7 +20,10 @@ use crate::args::RunArgs;
 use crate::commands::attend::{self, Attended};
 use crate::error::{CliError, Code};
 use crate::refused::Name;
-use crate::render::progress::{RunWatcher, Sink};
+use crate::render::ending::Ending;
+use crate::render::lines;
+use crate::render::progress::{Manner, RunWatcher, Shown, Sink};
+use crate::render::style::{Look, Stream};
 use crate::render::trace::Trace;
 use crate::review::Attendant;
 use bonded_host::shapes::{result, text, waiting};
@@ -83,7 +86,10 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     )
     .await
     {
-        Ok(Attended::Left(run)) => conclude(&*store, &run, args.json, args.stream_json).await,
+        Ok(Attended::Left(left)) => {
+            let (run, shown) = *left;
+            conclude(&*store, &run, args.json, &shown).await
+        }
         Ok(Attended::Stopped(code)) => Ok(code),
         Err(error) => Err(refuse(&*store, name, goal, error, args.json).await),
     }
@@ -191,7 +197,7 @@ async fn drive(
         for warning in &warnings {
             output::stderr(&format!("warning: {warning}"));
         }
-        output::stderr(&format!("run {id}{}", brought.line()));
+        name_run(&id, &brought.line());
     }
     let watch = |after| {
         let sink = match args.stream_json {
@@ -222,15 +228,24 @@ async fn drive(
     driven
 }
 
+/// Names a run before it begins, and what is sent with its goal. At a terminal its heading names it.
+pub(crate) fn name_run(id: &RunId, brought: &str) {
+    if !Look::of(Stream::Err).redraws() {
+        output::stderr(&format!("run {id}{brought}"));
+    } else if !brought.is_empty() {
+        output::stderr(&format!("reads{}", brought.replacen(" ·", "", 1)));
+    }
+}
+
 /// Drives a run and shows its log meanwhile.
 /// The watcher is only a reader of the store. After the end it catches up once, since the last entries may have
 /// come while it was not polled.
 pub(crate) async fn watched(
     mut watcher: RunWatcher,
     driving: impl Future<Output = Result<Run, HostError>>,
-) -> Result<Run, CliError> {
+) -> Result<(Run, Shown), CliError> {
     if watcher.is_quiet() {
-        return Ok(driving.await?);
+        return Ok((driving.await?, watcher.end()));
     }
     let mut driving = std::pin::pin!(driving);
     let run = tokio::select! {
@@ -240,54 +255,73 @@ pub(crate) async fn watched(
         _ = watcher.follow() => driving.await,
     }?;
     watcher.catch_up().await?;
-    Ok(run)
+    Ok((run, watcher.end()))
 }
 
-/// Prints the answer or the result, and says on stderr why there is none.
+/// Prints the answer or the result, and on stderr how the run ended.
 /// A run that has not ended waits for a person. What a model said last in a failed run is printed, and marked as no
-/// answer.
+/// answer. On one terminal neither is printed where it stands already.
 pub(crate) async fn conclude(
     store: &dyn Store,
     run: &Run,
     as_json: bool,
-    streamed: bool,
+    shown: &Shown,
 ) -> Result<ExitCode, CliError> {
     let Some(result) = RunResult::of(run) else {
         return paused(store, run, as_json).await;
     };
+    let has_text = !as_json && shown.manner != Manner::Json;
     if as_json {
         let booked = accounts(store, run.id()).await?;
         output::stdout(&result::whole(run, &result, run.last_at(), &booked));
-    } else if result.is_success() && !streamed {
-        output::stdout(&answer(run, &result));
+    } else if result.is_success() && has_text {
+        print_once(&answer(run, &result), shown);
     }
-    if result.is_success() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    if let Some(text) = result.last_text.as_ref().filter(|_| !as_json && !streamed) {
-        output::stdout(text);
-        output::stderr(NOT_FINAL);
-    }
-    output::stderr(&ending(&result));
-    Ok(ExitCode::from(Code::RunFailed.exit_code()))
-}
-
-/// Why a run has no answer. Whatever ended it, what its provider failed with last is named.
-/// The failure is named unless the reason holds its message already.
-fn ending(result: &RunResult) -> String {
-    let id = text::short_id(&result.run);
-    let (kind, reason) = (result.termination.as_str(), &result.reason);
-    let mut line = format!("run {id} ended without success: {kind}: {reason}");
-    if let Some(failure) = &result.last_failure {
-        let (_, message) = failure.split_once(": ").unwrap_or_default();
-        if !reason.contains(message) {
-            line.push_str(&format!(
-                "; the last failure was {}",
-                text::brief(failure, 300)
-            ));
+    if let Some(text) = result.last_text.as_ref().filter(|_| has_text) {
+        print_once(text, shown);
+        if shown.manner != Manner::Terminal {
+            output::stderr(NOT_FINAL);
         }
     }
-    line
+    let entries = store.load(run.id(), 0).await?;
+    tell_end(&Ending::of(run, &result, &entries), run, &result, shown);
+    Ok(match result.is_success() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(Code::RunFailed.exit_code()),
+    })
+}
+
+/// Prints a text on stdout, unless that is the terminal on which it stands already.
+fn print_once(text: &str, shown: &Shown) {
+    let stands = |prose: &String| prose.trim() == text.trim();
+    let stands = shown.prose.as_ref().is_some_and(stands);
+    if !(stands && output::is_one_terminal()) {
+        output::prose(text);
+    }
+}
+
+/// Says how a run ended. A run that nobody watches is told only if it failed.
+fn tell_end(ending: &Ending<'_>, run: &Run, result: &RunResult, shown: &Shown) {
+    match shown.manner {
+        Manner::Terminal => {
+            let (look, (columns, _)) = (Look::of(Stream::Err), Stream::Err.size());
+            let rows = ending.rows(columns, &look);
+            rows.iter().for_each(|row| output::styled(row, &look));
+        }
+        Manner::Lines => {
+            let (figures, cause) = ending.words();
+            let place = match Look::of(Stream::Err).plain {
+                true => String::new(),
+                false => format!("{} ", lines::clock(run.last_at())),
+            };
+            output::stderr(&format!("{place}{figures}"));
+            cause.iter().for_each(|cause| output::stderr(cause));
+        }
+        Manner::Quiet | Manner::Json if !result.is_success() => {
+            output::stderr(&ending.failure_words());
+        }
+        Manner::Quiet | Manner::Json => {}
+    }
 }
 
 /// Says what a run waits for.

@@ -18,6 +18,8 @@ use bonded_workspace::store::{Page, RunFilter};
 
 use crate::args::RunsArgs;
 use crate::error::{CliError, Code, store_error};
+use crate::render::run_table::{self, ListedRun};
+use crate::render::style::{Look, Stream};
 use crate::render::table::{self, Side};
 use crate::{output, settings};
 
@@ -47,6 +49,12 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
         }
     } else if rows.is_empty() {
         output::stderr(NO_RUNS);
+    } else if Look::of(Stream::Out).terminal {
+        let runs = rows.iter().map(|row| {
+            let label = row.beginning.as_ref().map(Beginning::label);
+            ListedRun::of(&row.listed, row.status, label)
+        });
+        run_table::print(&runs.collect::<Vec<_>>());
     } else {
         output::stdout(&table(&rows));
     }

@@ -14,7 +14,9 @@ use bonded_state::{ListFilter, Store};
 
 use crate::args::ShowArgs;
 use crate::error::{CliError, Code};
-use crate::render::line;
+use crate::render::story::{Story, plan_of};
+use crate::render::style::{Look, Stream, Styled};
+use crate::render::{line, pager};
 use crate::{output, settings};
 use bonded_host::shapes::listing;
 use bonded_host::shapes::{json, text};
@@ -26,6 +28,9 @@ pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCo
     let entries = store.load(&run, 0).await?;
     if let Some(turn) = args.turn {
         check_turn(&run, &entries, turn)?;
+    }
+    if !args.json && args.turn.is_none() && Look::of(Stream::Out).redraws() {
+        return at_terminal(args, &store, &run, &entries).await;
     }
     if !args.json {
         output::stdout(&heading(&*store, &run, &entries).await?);
@@ -44,6 +49,40 @@ pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCo
     if args.follow {
         follow(&store, &run, &entries, print).await?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// At a terminal the run looks as it did while it was driven.
+async fn at_terminal(
+    args: &ShowArgs,
+    store: &Arc<dyn Store>,
+    run: &RunId,
+    entries: &[Entry],
+) -> Result<ExitCode, CliError> {
+    let status = status_of(&**store, run).await?;
+    let mut story = Story::new(Look::of(Stream::Out), Stream::Out.size().0);
+    let mut lines = story.heading(run, status, entries);
+    lines.extend(entries.iter().flat_map(|entry| story.lines(entry)));
+    if !args.follow {
+        lines.extend(story.end(run, status, entries));
+        pager::show(&lines);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let look = Look::of(Stream::Out);
+    let print = |lines: Vec<Styled>| {
+        lines
+            .iter()
+            .for_each(|line| output::styled_stdout(line, &look));
+    };
+    print(lines);
+    let told = std::cell::RefCell::new(story);
+    follow(store, run, entries, |entry| {
+        print(told.borrow_mut().lines(entry));
+    })
+    .await?;
+    let entries = store.load(run, 0).await?;
+    let status = status_of(&**store, run).await?;
+    print(told.into_inner().end(run, status, &entries));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -79,8 +118,7 @@ fn check_turn(run: &RunId, entries: &[Entry], turn: u32) -> Result<(), CliError>
     Err(CliError::new(Code::NoSuchTurn, message))
 }
 
-/// What a person asks first: which run, how it stands, what it was for, and the command that goes on with it.
-async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<String, CliError> {
+async fn status_of(store: &dyn Store, run: &RunId) -> Result<Status, CliError> {
     let filter = ListFilter {
         prefix: Some(run.to_string()),
         limit: 1_000,
@@ -91,7 +129,12 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
         Some(listed) => listing::status(store, listed).await,
         None => None,
     };
-    let status = status.unwrap_or(Status::Interrupted);
+    Ok(status.unwrap_or(Status::Interrupted))
+}
+
+/// What a person asks first: which run, how it stands, what it was for, and the command that goes on with it.
+async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<String, CliError> {
+    let status = status_of(store, run).await?;
     let mut lines = vec![
         format!("run      {run}"),
         format!("status   {}", status.as_str()),
@@ -115,12 +158,6 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     }
     lines.push(String::new());
     Ok(lines.join("\n"))
-}
-
-/// The plan whose item a run works on: its copy of the tree is the plan's, and it goes on only with that.
-fn plan_of(entries: &[Entry]) -> Option<&str> {
-    let started = entries.first()?.event.started()?;
-    started.config.item.as_ref().map(|it| it.plan.as_str())
 }
 
 /// An entry with everything it holds.

@@ -1,12 +1,11 @@
-//! Failures of providers as lines for people: what fails in the same way again and again is told once, with its count.
+//! Failures of providers for people: what fails in the same way again and again is told once, with its count.
 //!
 //! A provider that is overloaded fails in the same way dozens of times, and a line for each would push everything
-//! else off the screen. Failures are the same if target, class and message are. A row ends when something else
-//! happens that has a line.
+//! else off the screen. Failures are the same if target, class and message are. A row ends when a provider answers,
+//! or when the run ends.
 
 use bonded_kernel::{AttemptFailed, Entry, FailureClass};
 
-use super::line;
 use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::brief;
 
@@ -16,13 +15,13 @@ const DETAIL_CHARS: usize = 100;
 /// When a failure is told that may come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureTiming {
-    /// At once, and with its count when something else happens.
+    /// At once, and with its count when the row ends.
     AtOnce,
-    /// With its count when something else happens. A live line shows it meanwhile.
+    /// With its count when a provider has answered. A live line shows it meanwhile, and the end of the run names it.
     Once,
 }
 
-/// The lines of a run's entries, with its failures told together.
+/// The failures of a run since a provider answered last.
 #[derive(Debug)]
 pub(crate) struct Failures {
     telling: FailureTiming,
@@ -30,12 +29,9 @@ pub(crate) struct Failures {
     targets: Vec<String>,
     /// The target that is asked, by its place among the targets.
     target: u32,
-    /// What failed since a provider answered last.
     row: Vec<Failure>,
     /// The place of the last of them.
     last: usize,
-    /// The line of an attempt of which nobody knows yet what comes of it.
-    asking: Option<String>,
 }
 
 /// One way of failing, and how often it happened in this row.
@@ -49,20 +45,24 @@ struct Failure {
     shown: u32,
 }
 
-impl Failure {
-    /// With its count where it is more than one.
-    fn text(&self) -> String {
-        let times = match self.count {
-            1 => String::new(),
-            count => format!(" x {count}"),
-        };
-        format!("{}{times}", self.text)
-    }
+/// What is told of failures.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FailureTold {
+    /// That of the last time.
+    pub(crate) turn: u32,
+    pub(crate) text: String,
+    pub(crate) count: u32,
+}
 
+impl Failure {
     /// Counts as shown from here on.
-    fn line(&mut self) -> String {
+    fn told(&mut self) -> FailureTold {
         self.shown = self.count;
-        format!("{:>3}  failed   {}", self.turn, self.text())
+        FailureTold {
+            turn: self.turn,
+            text: self.text.clone(),
+            count: self.count,
+        }
     }
 }
 
@@ -74,52 +74,53 @@ impl Failures {
             target: 0,
             row: vec![],
             last: 0,
-            asking: None,
         }
     }
 
-    /// What failed last, with its count, as long as no provider has answered.
-    pub(crate) fn last(&self) -> Option<String> {
-        self.row.get(self.last).map(Failure::text)
+    /// What failed last, as long as no provider has answered.
+    pub(crate) fn last(&self) -> Option<&str> {
+        self.row.get(self.last).map(|failure| &*failure.text)
     }
 
-    /// The lines to show now that this entry is there.
-    pub(crate) fn lines(&mut self, entry: &Entry) -> Vec<String> {
+    /// The last failure was told by somebody else.
+    pub(crate) fn note_told(&mut self) {
+        if let Some(failure) = self.row.get_mut(self.last) {
+            failure.shown = failure.count;
+        }
+    }
+
+    /// What is to be told before this entry.
+    pub(crate) fn told(&mut self, entry: &Entry) -> Vec<FailureTold> {
         match Activity::of(entry) {
             Activity::Started(started) => {
                 let name = |it: &bonded_kernel::Target| format!("{}/{}", it.provider, it.model);
                 self.targets = started.config.targets.iter().map(name).collect();
+                vec![]
             }
-            Activity::Asking {
-                target, summary, ..
-            } => {
+            Activity::Asking { target, .. } => {
                 self.target = target;
-                if !summary && !self.row.is_empty() {
-                    self.asking = line::of(entry);
-                    return vec![];
-                }
+                vec![]
             }
             Activity::Failed(failed) if failed.class != FailureClass::Interrupted => {
-                return self.failed(failed, entry.turn);
+                self.failed(failed, entry.turn)
             }
+            Activity::Failed(failed) if self.telling == FailureTiming::AtOnce => {
+                vec![FailureTold {
+                    turn: entry.turn,
+                    text: self.text(failed),
+                    count: 1,
+                }]
+            }
+            Activity::Ended if self.telling == FailureTiming::Once => vec![],
+            Activity::Answered(_) | Activity::Ended => self.settle(),
             Activity::Failed(_)
-            | Activity::Answered(_)
             | Activity::Calling { .. }
             | Activity::Progress(_)
-            | Activity::Ended
-            | Activity::Quiet => {}
+            | Activity::Quiet => vec![],
         }
-        let Some(line) = line::of(entry) else {
-            return vec![];
-        };
-        let mut lines = self.settle();
-        lines.push(line);
-        lines
     }
 
-    /// The turn is that of the last time.
-    fn failed(&mut self, failed: &AttemptFailed, turn: u32) -> Vec<String> {
-        self.asking = None;
+    fn failed(&mut self, failed: &AttemptFailed, turn: u32) -> Vec<FailureTold> {
         let (target, text) = (self.target, self.text(failed));
         let is_same = |it: &Failure| it.target == target && it.text == text;
         if let Some(at) = self.row.iter().position(is_same) {
@@ -135,33 +136,29 @@ impl Failures {
             count: 1,
             shown: 0,
         };
-        let lines = match self.telling {
-            FailureTiming::AtOnce => vec![failure.line()],
+        let told = match self.telling {
+            FailureTiming::AtOnce => vec![failure.told()],
             FailureTiming::Once => vec![],
         };
         self.last = self.row.len();
         self.row.push(failure);
-        lines
+        told
     }
 
     /// The target is named only where there are several.
     fn text(&self, failed: &AttemptFailed) -> String {
-        let text = format!(
-            "{}: {}",
-            failed.class.as_str(),
-            brief(&failed.message, DETAIL_CHARS)
-        );
+        let message = brief(&failed.message, DETAIL_CHARS);
+        let text = format!("{}: {message}", failed.class.as_str());
         match self.targets.get(self.target as usize) {
             Some(name) if self.targets.len() > 1 => format!("{name}: {text}"),
             _ => text,
         }
     }
 
-    /// Ends the row: tells what was not told yet, and what was asked then.
-    fn settle(&mut self) -> Vec<String> {
+    /// Ends the row: tells what was not told yet.
+    fn settle(&mut self) -> Vec<FailureTold> {
         let mut row = std::mem::take(&mut self.row);
         let unshown = row.iter_mut().filter(|it| it.shown < it.count);
-        let lines = unshown.map(Failure::line);
-        lines.chain(self.asking.take()).collect()
+        unshown.map(Failure::told).collect()
     }
 }

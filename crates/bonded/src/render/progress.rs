@@ -1,52 +1,67 @@
 //! Progress on stderr, read from the log: what is shown is what is durable. Only what a model is saying just now
-//! comes from the run itself, and goes when its entry is there.
+//! comes from the run itself.
 //!
 //! The watcher reads the store as any other process could, so that a screen never shows a step which a crash would
-//! undo. It has no part in driving: where it fails, the run goes on. A live line is for a terminal; elsewhere each
-//! entry is a plain line, or an object for programs.
+//! undo. It has no part in driving: where it fails, the run goes on. A terminal has lines and live rows below them;
+//! elsewhere each event is a line, or an object for programs.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_host::LiveSink;
-use bonded_kernel::{Entry, Money, RunId, Usage};
+use bonded_host::shapes::activity::Activity;
+use bonded_kernel::{Entry, RunId};
 use bonded_state::{Store, StoreError};
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::failures::{FailureTiming, Failures};
+use super::lines::Lines;
 use super::spoken::JsonLines;
-use super::tail::Tail;
+use super::style::{Look, Stream};
+use super::terminal::TerminalRun;
 use super::trace::Trace;
 use crate::output;
-use bonded_host::shapes::activity::Activity;
-use bonded_host::shapes::text::{brief, cost, tokens};
+
+/// A machine's log says that the run is alive, this often.
+const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// Where the entries of a run go while it is driven.
 pub(crate) enum Sink {
     /// Nothing is shown, and the log is not even read.
     Quiet,
-    /// One live line on a terminal, and one of what is being said.
-    Live(Box<LiveLine>),
-    /// Plain lines on stderr.
-    Lines(Failures),
+    /// Lines on a terminal, with live rows below them.
+    Terminal(Box<TerminalRun>),
+    /// A line for each event.
+    Lines(Box<Lines>),
     /// One JSON object a line on stdout.
     Json(JsonLines),
 }
 
-impl Sink {
-    /// A live line on a terminal, plain lines elsewhere.
-    pub(crate) fn for_stderr(quiet: bool, run: &RunId) -> Self {
-        match (quiet, output::stderr_is_terminal()) {
-            (true, _) => Self::Quiet,
-            (false, true) => Self::Live(Box::new(LiveLine::new(run))),
-            (false, false) => Self::lines(),
-        }
-    }
+/// How a run was shown, for what is said at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) manner: Manner,
+    /// What the model said last, where all of it stands on the terminal.
+    pub(crate) prose: Option<String>,
+}
 
-    /// Lines cannot be taken back, so that a failure is shown at once.
-    fn lines() -> Self {
-        Self::Lines(Failures::new(FailureTiming::AtOnce))
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Manner {
+    #[default]
+    Quiet,
+    Terminal,
+    Lines,
+    Json,
+}
+
+impl Sink {
+    /// What stderr can show.
+    pub(crate) fn for_stderr(quiet: bool, run: &RunId) -> Self {
+        let look = Look::of(Stream::Err);
+        match quiet {
+            true => Self::Quiet,
+            false if look.redraws() => Self::Terminal(Box::new(TerminalRun::new(run, look))),
+            false => Self::Lines(Box::new(Lines::new(run, look))),
+        }
     }
 
     /// Entries as JSON, and with `live` also what is being said.
@@ -57,138 +72,58 @@ impl Sink {
         })
     }
 
-    /// Resolves when something was said that is to be printed.
-    /// Never for what is drawn: the live line looks by itself, several times a second.
+    /// Resolves when something is to be printed although no entry came.
+    /// Never for a terminal: what is drawn there is drawn by a thread of its own.
     async fn news(&self) {
         match self {
             Self::Json(lines) => lines.news().await,
-            Self::Quiet | Self::Live(_) | Self::Lines(_) => std::future::pending().await,
+            Self::Lines(_) => tokio::time::sleep(HEARTBEAT).await,
+            Self::Quiet | Self::Terminal(_) => std::future::pending().await,
+        }
+    }
+
+    fn tell_news(&self, run: &RunId) {
+        match self {
+            Self::Json(lines) => lines.speak(run),
+            Self::Lines(lines) => lines.beat(),
+            Self::Quiet | Self::Terminal(_) => {}
         }
     }
 
     fn show(&mut self, entry: &Entry) {
         match self {
             Self::Quiet => {}
-            Self::Live(live) => live.show(entry),
-            Self::Lines(failures) => {
-                let lines = failures.lines(entry);
-                lines.iter().for_each(|line| output::stderr(line));
-            }
+            Self::Terminal(terminal) => terminal.show(entry),
+            Self::Lines(lines) => lines.show(entry),
             Self::Json(lines) => lines.show(entry),
         }
     }
-}
 
-/// The live line: turn, tool, tokens, cost, elapsed.
-pub(crate) struct LiveLine {
-    /// Draws from a thread of its own.
-    bar: ProgressBar,
-    /// Shared with the run, which appends to it, and with the drawing.
-    tail: Arc<Tail>,
-    failures: Failures,
-    usage: Usage,
-    cost: Money,
-    /// By target, from the first entry; none where the watcher began after it.
-    prices: Vec<Option<bonded_kernel::Price>>,
-    /// The target that was asked last: its price counts for the answer.
-    target: usize,
-}
-
-impl LiveLine {
-    /// The second line is the tail, computed each time it is drawn, since the width of the terminal may change.
-    fn new(run: &RunId) -> Self {
-        let bar = ProgressBar::new_spinner();
-        let tail = Arc::new(Tail::new(run.clone()));
-        let shown_tail = tail.clone();
-        // A last line without anything on it is not drawn at all.
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}\n{tail}");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let style = style.with_key("tail", move |_: &ProgressState, line: &mut dyn Write| {
-            let (_, columns) = console::Term::stderr().size();
-            // The line is written to memory.
-            let _written = line.write_str(&shown_tail.line(columns.into()));
-        });
-        bar.set_style(style);
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Self {
-            bar,
-            tail,
-            failures: Failures::new(FailureTiming::Once),
-            usage: Usage::default(),
-            cost: Money::default(),
-            prices: vec![],
-            target: 0,
+    /// Takes an entry that was there before and is not shown again.
+    fn remember(&mut self, entry: &Entry) {
+        match self {
+            Self::Terminal(terminal) => terminal.remember(entry),
+            Self::Lines(lines) => lines.remember(entry),
+            Self::Quiet | Self::Json(_) => {}
         }
     }
 
-    /// An entry that ends an attempt takes the tail away, so that nothing is shown twice.
-    fn show(&mut self, entry: &Entry) {
-        let lines = self.failures.lines(entry);
-        let activity = Activity::of(entry);
-        let doing = match activity {
-            Activity::Started(started) => {
-                self.prices = started.config.targets.iter().map(|t| t.price).collect();
-                None
-            }
-            Activity::Asking {
-                target, summary, ..
-            } => {
-                self.target = target as usize;
-                self.tail.ask();
-                Some(match summary {
-                    false => "asking the model".to_owned(),
-                    true => "asking the model for a summary".to_owned(),
-                })
-            }
-            Activity::Answered(usage) => {
-                self.spent(usage);
-                None
-            }
-            Activity::Calling { tool } => Some(format!("running {tool}")),
-            Activity::Progress(progress) => Some(brief(progress, 60)),
-            Activity::Failed(_) => {
-                let failed = self.failures.last().unwrap_or_default();
-                self.tail.fail(&failed);
-                Some(failed)
-            }
-            Activity::Ended | Activity::Quiet => None,
-        };
-        if activity.ends_attempt() {
-            self.tail.end_turn(entry.turn);
+    fn shown(&self) -> Shown {
+        match self {
+            Self::Quiet => Shown::default(),
+            Self::Terminal(terminal) => Shown {
+                manner: Manner::Terminal,
+                prose: terminal.prose().map(str::to_owned),
+            },
+            Self::Lines(_) => Shown {
+                manner: Manner::Lines,
+                prose: None,
+            },
+            Self::Json(_) => Shown {
+                manner: Manner::Json,
+                prose: None,
+            },
         }
-        for line in lines {
-            self.bar.println(output::for_terminal(&line));
-        }
-        if let Some(doing) = doing {
-            let paid = cost(self.cost).map(|cost| format!(" · {cost}"));
-            let message = format!(
-                "turn {} · {doing} · {}{}",
-                entry.turn,
-                tokens(&self.usage),
-                paid.unwrap_or_default()
-            );
-            self.bar
-                .set_message(output::for_terminal(&message).replace('\n', " "));
-        }
-        if entry.event.ended().is_some() {
-            self.bar.finish_and_clear();
-        }
-    }
-
-    /// An estimate for the eye: what was really booked is in the log's last entry.
-    fn spent(&mut self, usage: Option<Usage>) {
-        let Some(usage) = usage else { return };
-        self.usage.add(&usage);
-        if let Some(Some(price)) = self.prices.get(self.target) {
-            self.cost = self.cost.plus(price.of(&usage));
-        }
-    }
-}
-
-/// Whatever ends the watching, the terminal is left without a half-drawn line.
-impl Drop for LiveLine {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 
@@ -198,6 +133,8 @@ pub(crate) struct RunWatcher {
     run: RunId,
     /// The sequence number of the last entry that was shown.
     after: u64,
+    /// Whether what came before it is known.
+    remembers: bool,
     sink: Sink,
     trace: Trace,
 }
@@ -209,16 +146,14 @@ impl RunWatcher {
             store,
             run,
             after,
+            remembers: after == 0,
             sink,
             trace: Trace::default(),
         }
     }
 
-    /// Says more of each entry. The live line would be in the way.
+    /// Says more of each entry.
     pub(crate) fn tracing(mut self, trace: Trace) -> Self {
-        if trace.is_on() && matches!(self.sink, Sink::Live(_)) {
-            self.sink = Sink::lines();
-        }
         self.trace = trace;
         self
     }
@@ -226,7 +161,7 @@ impl RunWatcher {
     /// Who is to be told what models are saying.
     pub(crate) fn live_sink(&self) -> Option<Arc<dyn LiveSink>> {
         match &self.sink {
-            Sink::Live(live) => Some(live.tail.clone()),
+            Sink::Terminal(terminal) => Some(terminal.live().clone()),
             Sink::Json(lines) => Some(lines.spoken()?.clone()),
             Sink::Quiet | Sink::Lines(_) => None,
         }
@@ -250,11 +185,7 @@ impl RunWatcher {
             tokio::select! {
                 biased;
                 changed = &mut changed => return changed,
-                () = self.sink.news() => {
-                    if let Sink::Json(lines) = &self.sink {
-                        lines.speak(&self.run);
-                    }
-                }
+                () = self.sink.news() => self.sink.tell_news(&self.run),
             }
         }
     }
@@ -264,8 +195,14 @@ impl RunWatcher {
         if matches!(self.sink, Sink::Quiet) {
             return Ok(false);
         }
-        let entries = self.store.load(&self.run, self.after).await?;
+        let from = if self.remembers { self.after } else { 0 };
+        let entries = self.store.load(&self.run, from).await?;
+        self.remembers = true;
         for entry in &entries {
+            if entry.seq <= self.after {
+                self.sink.remember(entry);
+                continue;
+            }
             let more = self.trace.lines(entry);
             more.iter().for_each(|line| output::stderr(line));
             self.sink.show(entry);
@@ -280,4 +217,22 @@ impl RunWatcher {
     pub(crate) fn is_quiet(&self) -> bool {
         matches!(self.sink, Sink::Quiet)
     }
+
+    /// Ends the watching: nothing is drawn any more.
+    pub(crate) fn end(self) -> Shown {
+        self.sink.shown()
+    }
+}
+
+/// The failures of a run as its sink tells them.
+pub(crate) fn failures(look: &Look) -> Failures {
+    Failures::new(match look.redraws() {
+        true => FailureTiming::Once,
+        false => FailureTiming::AtOnce,
+    })
+}
+
+/// Whether a model has said all that it says in this attempt.
+pub(crate) fn ends_reply(entry: &Entry) -> bool {
+    Activity::of(entry).ends_attempt()
 }

@@ -1,7 +1,9 @@
 //! Columns as wide as their widest cell.
 //!
-//! Widths are counted in characters, which is enough for ids, words and figures; the last column may hold wide
-//! letters, and nothing stands after it.
+//! In plain tables widths are counted in characters, which is enough for ids, words and figures; the last column may
+//! hold wide letters, and nothing stands after it. A table for a terminal fits its width: the last column is cut.
+
+use super::style::{Look, Paint, Styled, columns};
 
 /// To which side the cells of a column are pushed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +37,45 @@ pub(crate) fn table<const COLUMNS: usize>(
     };
     let rendered: Vec<String> = lines.iter().map(render).collect();
     rendered.join("\n")
+}
+
+/// A cell of a table for a terminal.
+pub(crate) type Cell = (Paint, String);
+
+/// A table for a terminal of so many columns. Each row has as many cells as there are titles.
+pub(crate) fn fitted(
+    titles: &[(&str, Side)],
+    rows: &[Vec<Cell>],
+    room: usize,
+    look: &Look,
+) -> Vec<Styled> {
+    let heads = titles
+        .iter()
+        .map(|(title, _)| (Paint::Dim, (*title).to_owned()));
+    let heads: Vec<Cell> = heads.collect();
+    let all: Vec<&Vec<Cell>> = std::iter::once(&heads).chain(rows).collect();
+    let width = |column: usize| {
+        let cells = all.iter().filter_map(|row| row.get(column));
+        cells.map(|(_, text)| columns(text)).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..titles.len()).map(width).collect();
+    let line = |cells: &&Vec<Cell>| {
+        let mut line = Styled::new();
+        for (column, (paint, text)) in cells.iter().enumerate() {
+            let gap = widths[column].saturating_sub(columns(text));
+            let is_last = column + 1 == titles.len();
+            line = match titles[column].1 {
+                Side::Right => line.gap(gap).with(*paint, text),
+                Side::Left if is_last => line.with(*paint, text),
+                Side::Left => line.with(*paint, text).gap(gap),
+            };
+            if !is_last {
+                line = line.gap(2);
+            }
+        }
+        line.cut(room, look)
+    };
+    all.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use bonded_kernel::{Run, WaitingCall};
 use serde_json::Value;
 
 use super::paint::{Ink, Paint};
+use crate::render::style;
 
 /// A person looks at so many unasked.
 const ROWS_MAX: usize = 20;
@@ -287,5 +288,5 @@ fn lasting(ms: u64) -> String {
 
 /// Columns, as far as they can be known.
 pub(super) fn width(text: &str) -> usize {
-    console::measure_text_width(text)
+    style::columns(text)
 }

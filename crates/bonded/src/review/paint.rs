@@ -2,6 +2,8 @@
 //!
 //! Signs and words carry every meaning; colours only help the eye.
 
+use crate::render::style::{Look, Stream};
+
 /// A colour or weight, by what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
@@ -21,22 +23,12 @@ pub(super) struct Paint {
 }
 
 impl Paint {
-    /// As the environment says.
+    /// As the flags and the environment say.
     pub(super) fn here() -> Self {
-        let set = |name: &str| std::env::var(name).ok().filter(|it| !it.is_empty());
-        let has_colours = set("NO_COLOR").is_none()
-            && set("CLICOLOR").is_none_or(|it| it != "0")
-            && set("TERM").is_some_and(|it| it != "dumb");
-        let names = ["LC_ALL", "LC_CTYPE", "LANG"];
-        let locale = names.iter().find_map(|name| set(name));
-        // Where nobody says, a terminal of today is believed to know them.
-        let has_signs = locale.is_none_or(|it| {
-            let it = it.to_ascii_lowercase();
-            it.contains("utf-8") || it.contains("utf8")
-        });
+        let look = Look::of(Stream::Err);
         Self {
-            has_colours,
-            has_signs,
+            has_colours: look.color,
+            has_signs: !look.ascii,
         }
     }
 
@@ -87,6 +79,5 @@ impl Paint {
 
 /// Whether questions are answered by a word and Enter: for screen readers, and terminals that cannot redraw.
 pub(super) fn is_plain() -> bool {
-    let set = |name: &str| std::env::var(name).unwrap_or_default();
-    !["", "0"].contains(&set("ACCESSIBLE").as_str()) || set("TERM") == "dumb"
+    Look::of(Stream::Err).plain
 }

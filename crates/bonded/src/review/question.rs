@@ -10,6 +10,7 @@ use super::look::{Look, Row, width};
 use super::pager;
 use super::paint::{Ink, Paint, is_plain};
 use super::standing::Scope;
+use crate::render::style::Stream;
 use crate::{output, raw_mode};
 
 /// What a person said.
@@ -162,7 +163,7 @@ struct Screen {
 
 impl Screen {
     fn columns(&self) -> usize {
-        console::Term::stderr().size().1.into()
+        Stream::Err.size().0
     }
 
     fn row(&self, row: &Row) -> String {

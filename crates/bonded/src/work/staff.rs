@@ -133,6 +133,7 @@ fn prepare(
         agent: &args.agent,
         model: &args.model,
         limits: &args.limits,
+        streams: false,
     })?;
     if prepared.options.sandbox.level == SandboxLevel::Full {
         return Err(

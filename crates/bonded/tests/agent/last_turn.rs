@@ -102,7 +102,7 @@ fn a_call_before_the_report_of_its_reply_is_passed_over_and_booked_so() {
     let errors = outcome.account_fields("tool", "error");
     assert!(errors.contains(&"beside_the_report"), "{errors:?}");
     assert!(
-        outcome.stderr.contains("skipped  test__test"),
+        outcome.stderr.contains("skipped test__test"),
         "{}",
         outcome.stderr
     );

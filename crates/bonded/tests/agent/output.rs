@@ -47,7 +47,7 @@ fn a_cut_is_recorded_with_its_tool_and_both_sizes() {
         .find(|line| line.contains("cut from"))
         .unwrap_or_default();
     assert!(
-        told.contains("test__test") && told.contains("100 bytes"),
+        told.contains("test__test") && told.contains("100 B, cut from 3.2 kB"),
         "{told}"
     );
 }

@@ -20,7 +20,7 @@ fn a_progress_report_is_answered_shown_and_accounted_beside_the_tool() {
     let outcome = world.run(&["--progress-reports"], "work").good();
     assert_eq!(outcome.tool_texts(), [r#"{"ok":true}"#, "hello"]);
     assert!(
-        outcome.stderr.contains("progress reading the mail"),
+        outcome.stderr.contains("progress: reading the mail"),
         "{}",
         outcome.stderr
     );
@@ -61,7 +61,7 @@ fn where_calls_are_tags_progress_has_its_own_slot() {
     let outcome = world.run(&flags, "work").good();
     assert!(outcome.requests[0].last().contains("-PROGRESS"));
     assert!(
-        outcome.stderr.contains("progress reading the mail"),
+        outcome.stderr.contains("progress: reading the mail"),
         "{}",
         outcome.stderr
     );

@@ -173,11 +173,15 @@ fn a_lesson_and_a_refusal_are_shown_while_the_run_goes_on_and_afterwards() {
     assert_eq!(outcome.requests[0]["temperature"], 0.5);
     assert_eq!(outcome.requests[1]["temperature"], Value::Null);
     let shown = world.bonded(&["show", outcome.run_id()]);
+    let (learned, refused) = (
+        "temperature is left out",
+        "refused: I will not help with that.",
+    );
     for text in [&outcome.stderr, &shown.stdout] {
         for said in [
             "'temperature' is not supported with this model.",
-            "learned  target 0 from now on: temperature is left out",
-            "rejected the reply: refused: I will not help with that.",
+            learned,
+            refused,
         ] {
             assert!(text.contains(said), "{said:?} in {text}");
         }

@@ -99,6 +99,13 @@ fn what_a_log_holds_drives_no_terminal_however_it_is_shown() {
         let sent = at_terminal(&mut person.command(words), "", "");
         assert_eq!(sent.code, Some(0), "{sent:?}");
         drives_nothing(&sent);
+        // The colours are the program's own, and there is nothing else.
+        let own = ["0", "1", "2", "31", "32", "33", "36"];
+        let bare = own.iter().fold(sent.text, |text, code| {
+            text.replace(&format!("\u{1b}[{code}m"), "")
+        });
+        assert!(!bare.contains('\u{1b}'), "{words:?}: {bare:?}");
+        let sent = at_terminal(person.command(words).env("NO_COLOR", "1"), "", "");
         assert!(!sent.text.contains('\u{1b}'), "{words:?}: {:?}", sent.text);
     }
 }

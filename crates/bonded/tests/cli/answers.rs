@@ -20,10 +20,10 @@ fn the_answer_alone_goes_to_stdout_and_the_rest_to_stderr() {
     assert_eq!(run.stdout, "forty-two\n");
     for part in [
         "run run",
-        "started",
-        "decided  list",
-        "ran      list",
-        "ended    done",
+        " started: script/",
+        " turn 1: answered in ",
+        " turn 1: list .: 0 files, ",
+        " run run done: 2 turns, ",
     ] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }
@@ -46,8 +46,7 @@ fn a_run_without_success_prints_no_answer_and_says_why_on_stderr() {
     let run = place.play(&[done("blocked: no access")]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     assert!(
-        run.stderr
-            .contains("ended without success: blocked: blocked: no access"),
+        run.stderr.ends_with("run run: blocked: no access\n"),
         "{}",
         run.stderr
     );
@@ -113,18 +112,18 @@ fn whatever_ends_a_run_its_last_text_is_printed_and_told_to_be_no_answer() {
     let used = |line| crate::place::with(line, "usage", json!({ "input": 9_000, "output": 900 }));
     let rows: [(&str, &[&str], Vec<Value>); 4] = [
         (
-            "turns_exhausted",
+            "stopped: turn limit. 2 turns were used",
             &["--max-turns", "2"],
             vec![said(), list()],
         ),
         (
-            "no_progress",
+            "stopped: no progress. ",
             &[],
             vec![said(), list(), list(), list(), list()],
         ),
-        ("fatal", &[], vec![said(), fatal]),
+        ("failed: ", &[], vec![said(), fatal]),
         (
-            "budget_exhausted",
+            "stopped: budget. ",
             &["--max-tokens", "12000"],
             vec![used(said()), used(list())],
         ),
@@ -147,10 +146,7 @@ fn whatever_ends_a_run_its_last_text_is_printed_and_told_to_be_no_answer() {
             run.stderr
         );
         let last = run.stderr.trim_end().lines().last().unwrap_or_default();
-        assert!(
-            last.contains(&format!("ended without success: {kind}")),
-            "{last}"
-        );
+        assert!(last.starts_with(&format!("run run: {kind}")), "{last}");
         let again = place.bonded(&["resume", "run"]);
         assert_eq!((again.code, again.stdout), (Some(1), run.stdout), "{kind}");
     }
@@ -212,7 +208,7 @@ fn a_run_that_is_out_of_time_names_what_its_provider_failed_with() {
     assert_eq!(run.code, Some(1));
     let last = run.stderr.trim_end().lines().last().unwrap_or_default();
     assert!(
-        last.contains("timed_out") && last.contains("connection refused"),
+        last.contains("stopped: time limit of 2 s reached") && last.contains("connection refused"),
         "{}",
         run.stderr
     );

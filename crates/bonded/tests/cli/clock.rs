@@ -106,11 +106,15 @@ fn a_limit_of_time_holds_when_the_clock_is_set_between_kill_and_resume() {
     }
 }
 
-/// How long a run took by what is said of its end.
-fn passed_ms(ended: &Done) -> u64 {
-    let said = ended.stderr.split_once("timed_out: ").map(|(_, said)| said);
-    let passed = said.and_then(|said| said.split(' ').next()?.parse().ok());
-    passed.unwrap_or_else(|| panic!("{ended:?}"))
+/// How long a run took by what the log says of its end.
+fn passed_ms(place: &Place) -> u64 {
+    let entries = place.entries("run");
+    let end = &of_kind(&entries, "run_ended")[0]["termination"];
+    assert_eq!(end["kind"], "timed_out", "{end}");
+    let passed = end["reason"]
+        .as_str()
+        .and_then(|it| it.split(' ').next()?.parse().ok());
+    passed.unwrap_or_else(|| panic!("{end}"))
 }
 
 #[test]
@@ -132,7 +136,8 @@ fn a_limit_of_time_holds_when_the_clock_is_set_meanwhile() {
         let driver = start(&mut command);
         place.wait_for_entry("run", 2, "tool_invoked");
         write(&clock, offset.to_string());
-        let passed = passed_ms(&finish(driver));
+        assert_eq!(finish(driver).code, Some(1), "{offset}");
+        let passed = passed_ms(&place);
         assert!((5_000..60_000).contains(&passed), "{offset}: {passed}");
         place.passes_the_audit("run");
     }

@@ -5,6 +5,24 @@ use crate::place::{Place, finish, start};
 /// What a person sees before the program is there.
 const README: &str = include_str!("../../../../README.md");
 
+/// The tokens that were used, and those that may have been.
+fn figures(text: &str, ended: &str) -> (u64, u64) {
+    let line = text.lines().find(|line| line.contains(ended));
+    let line = line.unwrap_or_else(|| panic!("{ended} in {text}"));
+    (
+        number_before(line, " tokens"),
+        number_before(line, " more)"),
+    )
+}
+
+fn number_before(line: &str, end: &str) -> u64 {
+    let (before, _) = line
+        .split_once(end)
+        .unwrap_or_else(|| panic!("{end} in {line}"));
+    let figure = before.rsplit(' ').next().unwrap_or_default();
+    figure.replace(',', "").parse().expect("a number")
+}
+
 #[test]
 fn the_demo_shows_a_kill_a_resume_and_the_proof_and_leaves_nothing_behind() {
     let place = Place::new();
@@ -19,7 +37,7 @@ fn the_demo_shows_a_kill_a_resume_and_the_proof_and_leaves_nothing_behind() {
         "$ bonded resume demo",
         "resumed",
         "edit",
-        "ended    done",
+        "run demo done: 6 turns, ",
     ] {
         assert!(demo.stderr.contains(part), "{part}: {}", demo.stderr);
     }
@@ -33,28 +51,24 @@ fn the_demo_shows_a_kill_a_resume_and_the_proof_and_leaves_nothing_behind() {
     ] {
         assert!(demo.stdout.contains(part), "{part}: {}", demo.stdout);
     }
-    let is_ended = |line: &&str| line.contains("ended    done");
-    for (text, name) in [(demo.stderr.as_str(), "demo"), (README, "README")] {
-        let ended = text.lines().find(is_ended).unwrap_or_default();
-        let figures = |end: &str| -> u64 {
-            let (before, _) = ended
-                .split_once(end)
-                .unwrap_or_else(|| panic!("{name}: {ended}"));
-            let figure = before.rsplit(' ').next().unwrap_or_default();
-            figure.replace(',', "").parse().expect("a number")
-        };
-        let used = figures(" tokens used; ");
-        assert!(figures(" tokens held for a request that nobody counted") > 0);
-        // Used is what the replies say, and what is held is no part of it.
-        let said: Vec<u64> = text
-            .lines()
-            .filter(|line| line.contains("decided  "))
-            .filter_map(|line| line.strip_suffix(" tokens)")?.rsplit('(').next())
-            .map(|figure| figure.replace(',', "").parse().expect("a number"))
-            .collect();
-        assert_eq!(said.iter().sum::<u64>(), used, "{name}: {said:?}");
-        assert_eq!(said.len(), 6, "{name}");
-    }
+    let (used, more) = figures(&demo.stderr, "run demo done: ");
+    assert!(more > 0, "a request was under way when the run was killed");
+    // Used is what the replies say, and what is held is no part of it.
+    let said = demo
+        .stderr
+        .lines()
+        .filter(|line| line.contains(": answered in "));
+    let said: Vec<u64> = said.map(|line| number_before(line, " tokens")).collect();
+    assert_eq!(
+        (said.iter().sum::<u64>(), said.len()),
+        (used, 6),
+        "{said:?}"
+    );
+    assert_eq!(
+        figures(README, "✓ done · ").0,
+        used,
+        "the sample is of this demo"
+    );
     let left: Vec<_> = std::fs::read_dir(&tmp)
         .expect("the directory is there")
         .collect();

@@ -1,6 +1,6 @@
 //! The program at a real terminal: keys are typed, and the screen is what a person sees.
 
-use bonded_testkit::{place, terminal};
+use bonded_testkit::{place, provider, terminal};
 
 mod look;
 mod review;

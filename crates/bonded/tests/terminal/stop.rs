@@ -32,3 +32,31 @@ fn ctrl_c_once_stops_the_run_and_names_the_command_that_resumes_it() {
     assert_eq!(code, Some(0), "{screen}");
     assert!(screen.contains("resumed"), "{screen}");
 }
+
+#[test]
+fn no_live_line_is_left_after_ctrl_c() {
+    let place = Place::new();
+    let terminal = begun(&place);
+    terminal.type_keys(CTRL_C);
+    let (_, screen) = terminal.end();
+    assert!(!screen.contains("waiting for"), "{screen}");
+}
+
+#[test]
+fn ctrl_c_twice_ends_the_program_at_once() {
+    let place = Place::new();
+    let terminal = begun(&place);
+    // While the store is locked nothing can be recorded, so that the first takes its time.
+    let lock = rusqlite::Connection::open(place.path("store.db")).expect("the store can be opened");
+    lock.execute_batch("BEGIN IMMEDIATE")
+        .expect("the store can be locked");
+    terminal.type_keys(CTRL_C);
+    terminal.wait_for("press Ctrl-C again");
+    terminal.type_keys(CTRL_C);
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(130), "{screen}");
+    assert!(!screen.contains("waiting for"), "{screen}");
+    lock.execute_batch("ROLLBACK")
+        .expect("the store can be unlocked");
+    assert_eq!(place.status("stopped").as_deref(), Some("interrupted"));
+}

@@ -116,6 +116,18 @@ fn join(names: &[impl AsRef<str>]) -> String {
 /// Told what a person should know, or wants to. No event of `tracing`: what is shown is an option of the surface.
 type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// A server on its way up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerStart<'a> {
+    /// It is waited for, by its name in the configuration.
+    Begun(&'a str),
+    /// It is not waited for any more.
+    Over(&'a str),
+}
+
+/// Told whom a run waits for before it begins.
+type OnStart = Arc<dyn Fn(ServerStart<'_>) + Send + Sync>;
+
 /// Opens the tools of runs, also of those that are no agents'. The servers are shared by all runs.
 pub struct AgentTools {
     environment: Environment,
@@ -135,6 +147,7 @@ pub struct AgentTools {
     /// What was said of tools that do not fit or are not there: runs have them in common.
     shown: Mutex<BTreeSet<String>>,
     trace: Option<Say>,
+    starts: Option<OnStart>,
 }
 
 /// Files, and the directory they are read for: a variable may stand for that directory.
@@ -164,6 +177,7 @@ impl AgentTools {
             warn: None,
             shown: Mutex::default(),
             trace: None,
+            starts: None,
         }
     }
 
@@ -194,6 +208,13 @@ impl AgentTools {
     #[must_use]
     pub fn tracing(mut self, trace: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.trace = Some(Arc::new(trace));
+        self
+    }
+
+    /// Tells who watches which servers are being started.
+    #[must_use]
+    pub fn starting(mut self, tell: impl Fn(ServerStart<'_>) + Send + Sync + 'static) -> Self {
+        self.starts = Some(Arc::new(tell));
         self
     }
 
@@ -390,13 +411,24 @@ impl AgentTools {
 
     /// Without anybody to tell, news of servers are dropped.
     fn listener(&self) -> bonded_tools::mcp::OnNews {
-        let (warn, trace) = (self.warn.clone(), self.trace.clone());
-        Arc::new(move |news| match (news, &warn, &trace) {
-            (McpNews::Warning(warning), Some(warn), _) => warn(warning),
-            (McpNews::Progress { server, text }, _, Some(trace)) => {
-                trace(&format!("{server}: {text}"));
+        let (warn, trace, starts) = (self.warn.clone(), self.trace.clone(), self.starts.clone());
+        Arc::new(move |news| match news {
+            McpNews::Warning(warning) => warn.iter().for_each(|warn| warn(warning)),
+            McpNews::Progress { server, text } => {
+                trace
+                    .iter()
+                    .for_each(|trace| trace(&format!("{server}: {text}")));
             }
-            _ => {}
+            McpNews::Starting { server } => {
+                starts
+                    .iter()
+                    .for_each(|tell| tell(ServerStart::Begun(server)));
+            }
+            McpNews::Started { server } => {
+                starts
+                    .iter()
+                    .for_each(|tell| tell(ServerStart::Over(server)));
+            }
         })
     }
 }

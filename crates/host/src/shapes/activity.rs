@@ -21,7 +21,12 @@ pub enum Activity<'a> {
     /// An attempt failed; another one may follow.
     Failed(&'a AttemptFailed),
     /// A tool, or an agent, is called.
-    Calling { tool: &'a str },
+    Calling {
+        /// The call's place in its reply, from 0.
+        call: u32,
+        /// By its name.
+        tool: &'a str,
+    },
     /// What a model says of its progress for those who watch.
     Progress(&'a str),
     /// Nothing follows.
@@ -49,7 +54,7 @@ impl<'a> Activity<'a> {
             Event::ContextSummarised(made) => Self::Answered(made.answer.usage),
             Event::ReplyRejected { answer, .. } => Self::Answered(answer.usage),
             Event::AttemptFailed(failed) => Self::Failed(failed),
-            Event::ToolInvoked { tool, .. } => Self::Calling { tool },
+            Event::ToolInvoked { call, tool, .. } => Self::Calling { call: *call, tool },
             Event::ProgressReported { progress, .. } => Self::Progress(progress),
             Event::RunEnded(_) => Self::Ended,
             Event::RunResumed {}

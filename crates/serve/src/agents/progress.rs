@@ -61,7 +61,7 @@ fn line(entry: &Entry) -> Option<String> {
     let turn = entry.turn;
     match Activity::of(entry) {
         Activity::Asking { attempt: 1, .. } => Some(format!("turn {turn}")),
-        Activity::Calling { tool } => Some(format!("turn {turn}: {tool}")),
+        Activity::Calling { tool, .. } => Some(format!("turn {turn}: {tool}")),
         Activity::Progress(progress) => {
             Some(format!("turn {turn}: {}", brief(progress, PROGRESS_CHARS)))
         }

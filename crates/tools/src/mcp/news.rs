@@ -14,6 +14,16 @@ const PROGRESS_PAUSE: Duration = Duration::from_millis(100);
 pub enum McpNews<'a> {
     /// Something that a person should look after.
     Warning(&'a str),
+    /// A server is being started, or waited for.
+    Starting {
+        /// By its name in the configuration.
+        server: &'a str,
+    },
+    /// The start of a server is over, however it ended.
+    Started {
+        /// By its name in the configuration.
+        server: &'a str,
+    },
     /// How far a call has come, in the server's own words. It prolongs nothing.
     Progress {
         /// By its name in the configuration.

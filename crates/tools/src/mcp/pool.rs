@@ -109,7 +109,7 @@ impl McpServers {
 
     /// What need not start and does not is a warning, told when that is known.
     async fn start_or_leave_out(&self, server: &McpServer) -> Result<McpTools, McpError> {
-        let error = match self.start_one(server).await {
+        let error = match self.start_told(server).await {
             Err(error) if !server.required => error,
             started => return started,
         };
@@ -125,6 +125,20 @@ impl McpServers {
             warnings,
             ..McpTools::default()
         })
+    }
+
+    /// Who watches is told whom a run waits for.
+    async fn start_told(&self, server: &McpServer) -> Result<McpTools, McpError> {
+        let tell = |news| {
+            if let Some(tell) = &self.tell {
+                tell(news);
+            }
+        };
+        let name = &*server.name;
+        tell(McpNews::Starting { server: name });
+        let started = self.start_one(server).await;
+        tell(McpNews::Started { server: name });
+        started
     }
 
     /// The queue is looked for before anything is started: a name that is none is a mistake in the settings.

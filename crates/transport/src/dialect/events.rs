@@ -16,10 +16,10 @@ use futures_util::stream::{Stream, StreamExt};
 use serde::Deserialize;
 use sse_stream::SseByteStream;
 
-use crate::Live;
 use crate::body::Cut;
 use crate::dialect::DONE_MARK;
 use crate::failure::{ServerError, failed, malformed};
+use crate::{Live, Writing};
 
 /// The end of the body usually arrives together with the last event. Reading it lets the connection be
 /// used again; a server that keeps the body open is not waited for.
@@ -51,6 +51,9 @@ pub trait Accumulate: fmt::Debug + Send {
     /// The text that has come since this was asked last, as far as it is surely no thought. `data` is that of
     /// the event that was just taken. Only a reply that somebody hears is asked, after each event.
     fn new_text<'a>(&'a mut self, data: &'a str) -> Cow<'a, str>;
+
+    /// What the model is writing, where the event that was just taken brought no text to be heard.
+    fn writing<'a>(&'a mut self, data: &str) -> Option<Writing<'a>>;
 
     /// Whether the model has begun to speak, so that it may be billed.
     fn has_spoken(&self) -> bool;
@@ -111,7 +114,11 @@ where
 fn let_hear(reply: &mut dyn Accumulate, data: &str, live: &mut dyn Live) {
     let text = reply.new_text(data);
     if !text.is_empty() {
-        live.hear(&text);
+        return live.hear(&text);
+    }
+    drop(text);
+    if let Some(writing) = reply.writing(data) {
+        live.notice(writing);
     }
 }
 

@@ -55,7 +55,9 @@ fn what_only_tightens_counts_without_a_question() {
     let ended = person.run(&[], &lines);
     assert!(!ended.stderr.contains("untrusted"), "{ended:?}");
     assert!(
-        ended.stderr.contains("write refused: denied by policy"),
+        ended
+            .stderr
+            .contains("write written: refused: denied by policy"),
         "{ended:?}"
     );
     absent(person.work().join("made"));
@@ -131,7 +133,7 @@ fn the_persons_sandbox_bounds_a_trusted_configuration_and_no_null_takes_it_back(
         let ended = person.bonded(&["run", "--trust", "--model", &script, "the goal"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(
-            ended.stderr.contains("run: exit 2"),
+            ended.stderr.contains("run echo x > made: exit 2"),
             "it was tried: {ended:?}"
         );
         absent(person.work().join("made"));

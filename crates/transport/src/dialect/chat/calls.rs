@@ -8,6 +8,7 @@
 use bonded_kernel::{Failure, ReplyCall};
 
 use super::wire::{CallPart, FunctionPart};
+use crate::Writing;
 use crate::dialect::ITEMS_MAX;
 use crate::failure::malformed;
 
@@ -19,6 +20,14 @@ impl CallPieces {
     /// In the order in which they began.
     pub(super) fn into_calls(self) -> Vec<ReplyCall> {
         self.0.into_iter().map(|part| part.call).collect()
+    }
+
+    /// The call that began last.
+    pub(super) fn writing(&self) -> Option<Writing<'_>> {
+        self.0.last().map(|part| Writing::Call {
+            tool: &part.call.tool,
+            bytes: part.call.arguments.len(),
+        })
     }
 
     /// Takes the pieces of one event. The pieces of a `whole` message are calls of their own.

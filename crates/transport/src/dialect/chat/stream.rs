@@ -15,6 +15,7 @@ use super::details::Details;
 use super::harmony::{has_channels, read_channels};
 use super::think::{Heard, split_thought};
 use super::wire::{Choice, Chunk, Content, MessageIn, finish_of, usage_of};
+use crate::Writing;
 use crate::dialect::loose::{cost_of, real_error};
 use crate::dialect::{Accumulate, events, signed};
 use crate::failure::{ServerError, failed, malformed};
@@ -52,6 +53,13 @@ impl Accumulate for ChatAccumulator {
 
     fn new_text<'a>(&'a mut self, _data: &'a str) -> Cow<'a, str> {
         self.heard.news(&self.text).into()
+    }
+
+    /// A thought may stand in the text, between tags.
+    fn writing<'a>(&'a mut self, _data: &str) -> Option<Writing<'a>> {
+        let bytes = self.reasoning.len() + self.text.len();
+        let thought = (bytes > 0).then_some(Writing::Thought { bytes });
+        self.calls.writing().or(thought)
     }
 
     fn has_spoken(&self) -> bool {

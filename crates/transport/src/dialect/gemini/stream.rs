@@ -8,6 +8,7 @@ use super::NAME;
 use super::wire::{
     Candidate, Chunk, FunctionCall, Part, PartMark, Thought, block_reason, finish_of, usage_of,
 };
+use crate::Writing;
 use crate::dialect::loose::real_error;
 use crate::dialect::{Accumulate, ITEMS_MAX, arguments, events, signed};
 use crate::failure::{ServerError, malformed};
@@ -47,6 +48,12 @@ impl Accumulate for GeminiAccumulator {
     fn new_text<'a>(&'a mut self, _data: &'a str) -> Cow<'a, str> {
         let from = std::mem::replace(&mut self.heard_bytes, self.text.len());
         self.text[from..].into()
+    }
+
+    /// A call comes whole, so that only a thought is ever being written.
+    fn writing<'a>(&'a mut self, _data: &str) -> Option<Writing<'a>> {
+        let bytes = self.reasoning.len();
+        (bytes > 0).then_some(Writing::Thought { bytes })
     }
 
     fn has_spoken(&self) -> bool {

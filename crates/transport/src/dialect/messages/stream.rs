@@ -6,6 +6,7 @@ use bonded_kernel::{Failure, Reply};
 
 use super::decode::assemble;
 use super::wire::{Block, Counts, Delta, Message, StreamedMessage};
+use crate::Writing;
 use crate::dialect::{Accumulate, ITEMS_MAX, events};
 use crate::failure::{ServerError, malformed};
 
@@ -46,6 +47,21 @@ impl Accumulate for MessagesAccumulator {
             block.text.as_deref()?.get(from..)
         });
         text.unwrap_or_default().into()
+    }
+
+    fn writing<'a>(&'a mut self, _data: &str) -> Option<Writing<'a>> {
+        let block = &self.blocks.last()?.block;
+        let bytes = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        match block.kind.as_deref() {
+            Some("tool_use") => Some(Writing::Call {
+                tool: block.name.as_deref().unwrap_or_default(),
+                bytes: bytes(&block.input_text),
+            }),
+            Some("thinking") => Some(Writing::Thought {
+                bytes: bytes(&block.thinking),
+            }),
+            _ => None,
+        }
     }
 
     fn has_spoken(&self) -> bool {

@@ -8,7 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::decode::assemble;
-use super::wire::{Event, Item, Response, TextDelta};
+use super::wire::{BegunItem, Event, Item, Response, TextDelta};
+use crate::Writing;
 use crate::dialect::{Accumulate, ITEMS_MAX, events};
 use crate::failure::{ServerError, malformed};
 
@@ -18,6 +19,10 @@ pub(super) struct ResponsesAccumulator {
     /// Items that are complete, for servers whose last event leaves them out.
     items: Vec<Item>,
     response: Option<Response>,
+    /// The item that began last, for who watches.
+    begun: BegunItem,
+    /// How much of it has come.
+    begun_bytes: usize,
     /// An item has begun.
     spoke: bool,
     /// The server said that nothing follows.
@@ -39,6 +44,21 @@ impl Accumulate for ResponsesAccumulator {
         let delta = serde_json::from_str(data).ok();
         let text = delta.filter(TextDelta::is_output).map(|it| it.delta);
         text.unwrap_or_default().into()
+    }
+
+    fn writing<'a>(&'a mut self, data: &str) -> Option<Writing<'a>> {
+        if let Ok(delta) = serde_json::from_str::<TextDelta>(data) {
+            self.begun_bytes += delta.delta.len();
+        }
+        let bytes = self.begun_bytes;
+        match self.begun.kind.as_deref() {
+            Some("function_call") => Some(Writing::Call {
+                tool: self.begun.name.as_deref().unwrap_or_default(),
+                bytes,
+            }),
+            Some("reasoning") => Some(Writing::Thought { bytes }),
+            _ => None,
+        }
     }
 
     fn has_spoken(&self) -> bool {
@@ -93,7 +113,12 @@ impl ResponsesAccumulator {
                 }
                 self.items.push(read(event.item, source)?);
             }
-            "response.output_item.added" => self.spoke = true,
+            "response.output_item.added" => {
+                self.spoke = true;
+                // Nothing of the reply depends on it.
+                self.begun = read(event.item, source).unwrap_or_default();
+                self.begun_bytes = 0;
+            }
             _ => {}
         }
         Ok(())

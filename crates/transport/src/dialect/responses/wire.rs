@@ -84,6 +84,15 @@ pub(super) struct Event<'a> {
     pub(super) error: Option<Value>,
 }
 
+/// An item that has begun, as far as who watches is told of it.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct BegunItem {
+    #[serde(default, rename = "type", deserialize_with = "loose::text")]
+    pub(super) kind: Option<String>,
+    #[serde(default, deserialize_with = "loose::text")]
+    pub(super) name: Option<String>,
+}
+
 /// An event with a piece of text.
 #[derive(Deserialize)]
 pub(super) struct TextDelta {

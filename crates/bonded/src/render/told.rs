@@ -1,0 +1,301 @@
+//! What a run did, entry by entry, as a person is told it: the same in `run`, in `show` and in the log of a machine.
+//!
+//! A call is one line when it has ended; what a model says is prose; all else is a note. Entries that only matter in
+//! detail say nothing. How it looks is decided where it is drawn.
+
+use bonded_kernel::{
+    Call, CallReviewed, ContextCompacted, ContextGuarded, DONE, DecisionMade, Encoding, Entry,
+    Event, FINAL_REPORT, Finish, RejectReason, RunStarted, SkipReason, StreamFilter, ToolFinished,
+    Verdict,
+};
+
+use super::call::{self, CallResult};
+use super::style::{Paint, Symbol};
+use bonded_host::shapes::text::{brief, counted, grouped};
+
+/// The most characters of a text within a note.
+const DETAIL_CHARS: usize = 200;
+
+/// Something that a person is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// What the model said, with its line breaks.
+    Prose(String),
+    /// A call that has ended.
+    Call(CallTold),
+    /// Anything else, in one line.
+    Note(Note),
+}
+
+/// A call and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CallTold {
+    pub(crate) what: String,
+    pub(crate) result: CallResult,
+    /// Nothing where it was not made.
+    pub(crate) took_ms: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) symbol: Symbol,
+    pub(crate) text: String,
+}
+
+impl Note {
+    fn told(symbol: Symbol, text: impl Into<String>) -> Vec<Told> {
+        vec![Told::Note(Self {
+            symbol,
+            text: text.into(),
+        })]
+    }
+
+    /// A colour that fits what the symbol says.
+    pub(crate) fn paint(&self) -> Paint {
+        paint_of(self.symbol)
+    }
+}
+
+/// What a symbol is drawn in.
+pub(crate) fn paint_of(symbol: Symbol) -> Paint {
+    match symbol {
+        Symbol::Good => Paint::Green,
+        Symbol::Bad => Paint::Red,
+        Symbol::Stopped | Symbol::Ask | Symbol::Warning => Paint::Yellow,
+        Symbol::Spinner(_) => Paint::Cyan,
+        Symbol::Dot | Symbol::Times | Symbol::Ellipsis => Paint::Dim,
+    }
+}
+
+/// Reads the entries of a run in order. The arguments of a call stand in the decision and not in the entry that ends
+/// it, so that the last decision is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Teller {
+    calls: Vec<Call>,
+    /// Where an agent writes its report as a tag: what is not the report is not prose.
+    nonce: Option<String>,
+}
+
+impl Teller {
+    /// What is to be told now that this entry is there. Failures of providers are told by [`super::failures`].
+    pub(crate) fn told(&mut self, entry: &Entry) -> Vec<Told> {
+        match &entry.event {
+            Event::RunStarted(started) => self.begin(started),
+            Event::RunResumed {} => Note::told(Symbol::Dot, "resumed"),
+            Event::AttemptStarted { summary, .. } => asked_for_summary(*summary),
+            Event::AttemptFailed(_) | Event::ToolInvoked { .. } | Event::RunEnded(_) => vec![],
+            Event::TargetLearned { lesson, .. } => {
+                Note::told(Symbol::Dot, format!("learned from the provider: {lesson}"))
+            }
+            Event::ReplyRejected { reason, answer, .. } => {
+                Note::told(Symbol::Warning, rejected(*reason, &answer.text))
+            }
+            Event::DecisionMade(decision) => self.decided(decision),
+            Event::CallRepaired { tool, steps, .. } => {
+                let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
+                let steps = steps.join(", ");
+                Note::told(
+                    Symbol::Dot,
+                    format!("repaired the arguments of {tool}: {steps}"),
+                )
+            }
+            Event::ContextGuarded(guarded) => Note::told(Symbol::Warning, context_full(guarded)),
+            Event::ContextCompacted(compacted) => Note::told(Symbol::Dot, room_made(compacted)),
+            Event::ContextSummarised(made) => {
+                let messages = counted(made.until.saturating_sub(1) as usize, "message");
+                let summary = brief(&made.answer.text, DETAIL_CHARS);
+                Note::told(Symbol::Dot, format!("summed up {messages}: {summary}"))
+            }
+            Event::TurnFailed { reason, .. } => {
+                let reason = brief(reason, DETAIL_CHARS);
+                Note::told(Symbol::Bad, format!("turn failed: {reason}"))
+            }
+            Event::ToolFinished(finished) => self.finished(finished),
+            Event::ProgressReported { progress, .. } => {
+                let progress = brief(progress, DETAIL_CHARS);
+                Note::told(Symbol::Dot, format!("progress: {progress}"))
+            }
+            Event::CallSkipped { call, tool, reason } => {
+                let what = self.what(*call, tool);
+                Note::told(Symbol::Warning, skipped(&what, *reason))
+            }
+            Event::ReviewAsked { call, tool, why } => {
+                let (what, why) = (self.what(*call, tool), brief(why, DETAIL_CHARS));
+                Note::told(Symbol::Ask, format!("{what} needs your approval: {why}"))
+            }
+            Event::CallReviewed(reviewed) => self.reviewed(reviewed),
+            Event::MemoryEdited(edit) => {
+                let keys = edit.set.keys().chain(&edit.removed).map(String::as_str);
+                let keys = brief(&keys.collect::<Vec<_>>().join(", "), DETAIL_CHARS);
+                Note::told(Symbol::Dot, format!("memory edited by hand: {keys}"))
+            }
+        }
+    }
+
+    /// Nothing is told: the beginning is in the heading.
+    fn begin(&mut self, started: &RunStarted) -> Vec<Told> {
+        let agent = started.config.agent.as_ref();
+        let tagged = agent.filter(|agent| agent.encoding != Encoding::Native);
+        self.nonce = tagged.map(|agent| agent.nonce.to_string());
+        match &started.forked_from {
+            Some(origin) => {
+                let (run, turn) = (&origin.run, origin.turn);
+                Note::told(Symbol::Dot, format!("forked from {run} at turn {turn}"))
+            }
+            None => vec![],
+        }
+    }
+
+    /// The call that is begun, in words.
+    pub(crate) fn what(&self, call: u32, tool: &str) -> String {
+        let known = self.calls.get(call as usize);
+        let known = known.filter(|call| *call.tool == *tool);
+        call::called(tool, known.map_or("", |call| &call.arguments))
+    }
+
+    /// What the model said, and the calls that are not made.
+    fn decided(&mut self, decision: &DecisionMade) -> Vec<Told> {
+        self.calls.clone_from(&decision.calls);
+        let text = self.prose(&decision.answer.text);
+        let mut told = vec![];
+        if !text.trim().is_empty() {
+            told.push(Told::Prose(text));
+        }
+        for call in &decision.calls {
+            if let Some(refusal) = &call.refused {
+                told.push(Told::Call(CallTold {
+                    what: call::called(&call.tool, &call.arguments),
+                    result: CallResult {
+                        is_good: false,
+                        how: "refused".into(),
+                        output: vec![brief(&refusal.message, DETAIL_CHARS)],
+                    },
+                    took_ms: None,
+                }));
+            }
+        }
+        if is_unclosed(decision) {
+            let text =
+                "the report was not closed, and the provider does not say why the model stopped";
+            told.extend(Note::told(Symbol::Warning, text));
+        }
+        told
+    }
+
+    /// Where calls are tags, only the report is for people.
+    fn prose(&self, text: &str) -> String {
+        match &self.nonce {
+            None => text.to_owned(),
+            Some(nonce) => {
+                let mut filter = StreamFilter::new(nonce);
+                let mut shown = filter.push(text);
+                shown.push_str(&filter.finish());
+                shown
+            }
+        }
+    }
+
+    /// The call that ends a run is told by its end.
+    fn finished(&self, finished: &ToolFinished) -> Vec<Told> {
+        let result = self.result(finished);
+        let ends = [DONE, FINAL_REPORT].contains(&&*finished.tool);
+        if ends && result.is_good {
+            return vec![];
+        }
+        vec![Told::Call(CallTold {
+            what: self.what(finished.call, &finished.tool),
+            result,
+            took_ms: Some(finished.latency_ms),
+        })]
+    }
+
+    fn result(&self, finished: &ToolFinished) -> CallResult {
+        let call = self.calls.get(finished.call as usize);
+        call::result(finished, call.map_or("", |call| &call.arguments))
+    }
+
+    fn reviewed(&self, reviewed: &CallReviewed) -> Vec<Told> {
+        let by = brief(&reviewed.by, 40);
+        let what = self.what(reviewed.call, &reviewed.tool);
+        match &reviewed.verdict {
+            Verdict::Approved => Note::told(Symbol::Good, format!("{what} approved by {by}")),
+            Verdict::Denied { reason } => {
+                let reason = brief(reason, DETAIL_CHARS);
+                Note::told(Symbol::Bad, format!("{what} denied by {by}: {reason}"))
+            }
+        }
+    }
+}
+
+fn asked_for_summary(summary: Option<u32>) -> Vec<Told> {
+    match summary {
+        Some(until) => {
+            let messages = counted(until.saturating_sub(1) as usize, "message");
+            Note::told(
+                Symbol::Dot,
+                format!("context full: asking the model to sum up {messages}"),
+            )
+        }
+        None => vec![],
+    }
+}
+
+/// A refusal is shown in the model's own words.
+pub(crate) fn rejected(reason: RejectReason, text: &str) -> String {
+    let why = match reason {
+        RejectReason::Empty => "the model's reply was empty",
+        RejectReason::Filtered if text.is_empty() => "the provider withheld the reply",
+        RejectReason::Filtered => {
+            let text = brief(text, DETAIL_CHARS);
+            return format!("the model refused: {text}");
+        }
+        RejectReason::NoCall => "the model's reply had no tool call",
+        RejectReason::Malformed => "the model's tool call could not be read",
+        RejectReason::CutOff => "the model's report was cut off at its output limit",
+    };
+    why.to_owned()
+}
+
+fn context_full(guarded: &ContextGuarded) -> String {
+    let worst = guarded.blocked.iter().min_by_key(|blocked| blocked.limit);
+    let figures = worst.map(|it| {
+        let projected = grouped(it.projected);
+        let limit = grouped(u64::try_from(it.limit).unwrap_or(0));
+        format!(" ({projected} tokens, room for {limit})")
+    });
+    let figures = figures.unwrap_or_default();
+    let still = match guarded.still_over.is_empty() {
+        true => "",
+        false => "; even the report alone may not fit",
+    };
+    format!("context full{figures}: asking for the final answer{still}")
+}
+
+fn room_made(compacted: &ContextCompacted) -> String {
+    let outputs = counted(compacted.messages.len(), "old output");
+    let before = grouped(compacted.before);
+    let after = grouped(compacted.after);
+    format!("removed {outputs} to make room: {before} tokens, now about {after}")
+}
+
+fn skipped(what: &str, reason: SkipReason) -> String {
+    match reason {
+        SkipReason::AfterTheEnd => format!("skipped {what}: the run had already finished"),
+        SkipReason::BesideTheReport => {
+            format!("skipped {what}: the report of the same reply ended the run")
+        }
+        SkipReason::ContextBudget => format!("skipped {what}: the context is full"),
+        SkipReason::Untrusted => format!("denied {what}: untrusted data has entered the run"),
+        SkipReason::SecretNotKept => {
+            format!("skipped {what}: its arguments held a secret, which is not kept")
+        }
+    }
+}
+
+/// A report without its end is whole if the model stopped by itself. Where the provider does not say so, a person
+/// should look.
+fn is_unclosed(decision: &DecisionMade) -> bool {
+    let is_open = |call: &Call| call.tag.as_ref().is_some_and(|tag| tag.unclosed);
+    let is_unknown = decision.answer.finish == Some(Finish::Unknown);
+    is_unknown && decision.calls.iter().any(is_open)
+}
