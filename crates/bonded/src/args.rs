@@ -72,11 +72,24 @@ failed, 4 bad arguments or configuration, 5 a schema that does not match, 6 a ca
 `bonded explain CODE` says more about an error.")]
 pub(crate) struct Cli {
     /// Store file [default: bonded/store.db in the data directory]
-    #[arg(long, global = true, hide_short_help = true, env = "BONDED_STORE", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "BONDED_STORE",
+        value_name = "FILE"
+    )]
     pub(crate) store: Option<PathBuf>,
 
     /// When to use colour: auto, always or never
-    #[arg(long, global = true, hide_short_help = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN"
+    )]
     #[arg(help_heading = "Output", hide_possible_values = true)]
     pub(crate) color: ColorChoice,
 
