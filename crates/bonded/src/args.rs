@@ -8,8 +8,10 @@
 mod about;
 mod check;
 mod config;
+mod new;
 mod review;
 mod run;
+mod schema;
 mod serve;
 mod shared;
 mod stored;
@@ -27,8 +29,10 @@ pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
 };
+pub(crate) use new::{NewArgs, NewKind};
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};
 pub(crate) use run::RunArgs;
+pub(crate) use schema::{SchemaArgs, SchemaName};
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, ShowProgress};
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
@@ -127,7 +131,9 @@ pub(crate) enum Command {
     Fork(Box<ForkArgs>),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
+    New(NewArgs),
     Config(ConfigArgs),
+    Schema(SchemaArgs),
     Trust(TrustArgs),
     Login(Box<LoginArgs>),
     Logout(Box<LogoutArgs>),
@@ -159,7 +165,9 @@ impl Command {
             | Self::Fork(_)
             | Self::Doctor(_)
             | Self::Demo(_)
+            | Self::New(_)
             | Self::Config(_)
+            | Self::Schema(_)
             | Self::Trust(_)
             | Self::Login(_)
             | Self::Logout(_)

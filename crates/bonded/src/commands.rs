@@ -20,6 +20,7 @@ mod init;
 mod login;
 mod logout;
 mod mcp;
+mod new;
 mod note;
 mod replay;
 mod replay_receipt;
@@ -27,6 +28,7 @@ mod resume;
 mod rule;
 mod run;
 pub(crate) mod runs;
+mod schema;
 mod serve;
 mod show;
 mod trust;
@@ -115,7 +117,9 @@ async fn command(
         Command::Fork(args) => fork::fork(args, store).await,
         Command::Doctor(args) => doctor::doctor(args, store).await,
         Command::Demo(args) => demo::demo(args).await,
+        Command::New(args) => new::new(args),
         Command::Config(args) => config::config(args),
+        Command::Schema(args) => Ok(schema::schema(args)),
         Command::Login(args) => login::login(args).await,
         Command::Logout(args) => logout::logout(args).await,
         Command::Trust(args) => trust::trust(args),

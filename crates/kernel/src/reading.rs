@@ -1,11 +1,13 @@
 //! The one reader of what people write as JSON or YAML: places, all mistakes at once, and the word that was meant.
 
 mod fields;
+mod form;
 mod mistake;
 
 use serde_json::Value;
 
 pub use fields::{Fields, ReadFault};
+pub use form::{FormKind, FormRow, SCHEMA_KEY, SCHEMA_ROW, described, form_schema, or_null, words};
 pub use mistake::{Mistake, did_you_mean};
 
 /// The known word that is nearest to what was written, whatever the case of its letters, if one is near at all.
