@@ -150,6 +150,10 @@ fn the_schema_of_configurations_takes_what_their_reader_takes() {
     let beyond = [
         TEXT_RANGE[0],
         TEXT_RANGE[1],
+        // The same where the text could be a secret.
+        "not what is there",
+        // Another layer may say it.
+        "above.tokens must be a whole number from 1 up, not n",
         "needs a",
         "write an address such as",
         "and a host",
