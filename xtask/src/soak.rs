@@ -135,9 +135,9 @@ pub(crate) fn schemathesis(words: &[String]) -> Result<(), Fault> {
     let mut command = cargo([
         "test",
         "--package",
-        "bonded",
+        "bonded-serve",
         "--test",
-        "workspace",
+        "http",
         "schemathesis",
     ]);
     sdk::install()?.tell(&mut command);

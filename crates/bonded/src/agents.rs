@@ -90,11 +90,15 @@ pub(crate) fn trust_record() -> Option<TrustRecord> {
     dirs::config_dir().map(|dir| TrustRecord::at(dir.join("trust.json")))
 }
 
-/// The variables of this process; one that is no UTF-8 can be named by nobody.
+/// The variables of this process, for what reads secrets out of them.
 pub(crate) fn environment() -> Environment {
+    variables().collect()
+}
+
+/// The variables of this process; one that is no UTF-8 can be named by nobody.
+pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
 }
 
 /// What is shown on stderr beyond the log.

@@ -6,14 +6,17 @@
 //! table of options.
 
 mod about;
+mod amount;
 mod check;
 mod config;
+mod models;
 mod new;
 mod review;
 mod run;
 mod schema;
 mod serve;
 mod shared;
+mod short_help;
 mod stored;
 mod work;
 mod workspace;
@@ -29,12 +32,14 @@ pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
 };
+pub(crate) use models::ModelsArgs;
 pub(crate) use new::{NewArgs, NewKind};
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};
 pub(crate) use run::RunArgs;
 pub(crate) use schema::{SchemaArgs, SchemaName};
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, ShowProgress};
+pub(crate) use short_help::TOP;
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use work::WorkArgs;
 pub(crate) use workspace::{
@@ -43,10 +48,10 @@ pub(crate) use workspace::{
     UserArgs, UserCommand,
 };
 
-/// Runs LLM agents under guarantees.
+/// Run LLM agents within limits that code enforces
 ///
-/// What an agent may do, spend and change is enforced by code; everything it did can be replayed and
-/// checked; a crash at any moment loses nothing and repeats nothing.
+/// What an agent may do, spend and change is enforced by code. Every step is recorded before the next begins, so that a
+/// run survives a crash and can be verified and replayed offline.
 #[derive(Debug, Parser)]
 #[command(
     name = "bonded",
@@ -56,18 +61,19 @@ pub(crate) use workspace::{
 )]
 #[command(after_help = "\
 Examples:
-  bonded demo                                        watch an agent work; needs no key
+  bonded demo                                        watch an agent work, without a key
   bonded run --model openai/gpt-5-mini \"fix the failing test\"
   bonded run --model llama3 --base-url http://127.0.0.1:11434/v1 @goal.txt
   bonded runs                                        list the runs
   bonded show 3f2a                                   step through one, by a prefix of its id
-  bonded replay 3f2a                                 check every step of it, offline
+  bonded replay 3f2a                                 recompute every step of it, offline
 
 Exit codes: 0 success, 1 the run failed or a check found a difference, 3 the store or the start-up
-failed, 4 bad arguments or configuration, 5 a schema that does not fit, 6 a call waits for a person.
+failed, 4 bad arguments or configuration, 5 a schema that does not match, 6 a call needs approval,
+7 verified, but nothing to compare with, 130 stopped by Ctrl-C.
 `bonded explain CODE` says more about an error.")]
 pub(crate) struct Cli {
-    /// The store's file [default: bonded/store.db in the platform's data directory]
+    /// Store file [default: bonded/store.db in the data directory]
     #[arg(long, global = true, env = "BONDED_STORE", value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
 
@@ -76,11 +82,16 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
+    /// All commands, for those who look for one by its name.
+    pub(crate) fn cli_command() -> clap::Command {
+        Self::command()
+    }
+
     /// Reads a command line, and the variables that stand for what it does not say. Empty means unset.
     pub(crate) fn read<T: Into<OsString> + Clone>(
         words: impl IntoIterator<Item = T>,
     ) -> Result<Self, clap::Error> {
-        let mut command = without_empty_variables(Self::command());
+        let mut command = short_help::shorten(without_empty_variables(Self::command()));
         let mut found = command.try_get_matches_from_mut(words)?;
         let read = Self::from_arg_matches_mut(&mut found);
         read.map_err(|error| error.format(&mut command))
@@ -129,6 +140,7 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     Verify(VerifyArgs),
     Fork(Box<ForkArgs>),
+    Models(ModelsArgs),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     New(NewArgs),
@@ -163,6 +175,7 @@ impl Command {
             | Self::Replay(_)
             | Self::Verify(_)
             | Self::Fork(_)
+            | Self::Models(_)
             | Self::Doctor(_)
             | Self::Demo(_)
             | Self::New(_)

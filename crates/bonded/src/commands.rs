@@ -20,6 +20,7 @@ mod init;
 mod login;
 mod logout;
 mod mcp;
+mod models;
 mod new;
 mod note;
 mod replay;
@@ -41,8 +42,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, TOP};
 use crate::error::{CliError, Code};
+use crate::usage::in_our_words;
 use crate::work::Ground;
 use crate::{output, signals};
 
@@ -50,9 +52,26 @@ use crate::{output, signals};
 /// Most commands have a runtime of one thread, where nothing of theirs happens at the same time; servers have
 /// several.
 pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
-    let cli = match Cli::read(with_agent_file(std::env::args_os())) {
+    let words = with_agent_file(std::env::args_os());
+    match words.get(1..).unwrap_or_default() {
+        [] => {
+            output::stderr(TOP.trim_end());
+            return Ok(ExitCode::from(Code::Usage.exit_code()));
+        }
+        [only] if only == "-h" => {
+            output::stdout(TOP.trim_end());
+            return Ok(ExitCode::SUCCESS);
+        }
+        _ => {}
+    }
+    let cli = match Cli::read(&words) {
         Ok(cli) => cli,
-        Err(error) => return Ok(usage(&error)),
+        Err(error) => {
+            return match in_our_words(&error, &words) {
+                Some(error) => Err(error),
+                None => Ok(usage(&error)),
+            };
+        }
     };
     // Before there are threads.
     let ground = if let Command::Work(args) = &cli.command {
@@ -115,6 +134,7 @@ async fn command(
         Command::Replay(args) => replay::replay(args, store).await,
         Command::Verify(args) => verify::verify(args, store).await,
         Command::Fork(args) => fork::fork(args, store).await,
+        Command::Models(args) => models::models(args).await,
         Command::Doctor(args) => doctor::doctor(args, store).await,
         Command::Demo(args) => demo::demo(args).await,
         Command::New(args) => new::new(args),

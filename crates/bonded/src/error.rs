@@ -12,12 +12,13 @@ use bonded_host::config::options::OptionError;
 use bonded_host::config::{ConfigError, Problems};
 use bonded_host::keeping::LedgerError;
 use bonded_host::letters::written_out;
+use bonded_host::shapes::text::short_id;
 use bonded_host::trust::{TrustError, Untrusted};
 use bonded_host::with_causes;
 use bonded_host::{HostError, ProviderError};
-use bonded_kernel::{BadEntry, BadRunId};
+use bonded_kernel::{BadEntry, BadRunId, RunId};
+use bonded_serve::workspace::configured::OpenError;
 use bonded_serve::workspace::data_dir::DataDirError;
-use bonded_serve::workspace::origins::BadOrigin;
 use bonded_state::StoreError;
 use bonded_work::WorkError;
 use bonded_work::tree::{LockError, TreeError};
@@ -300,6 +301,13 @@ impl CliError {
         }
     }
 
+    /// Nothing is lost: the run is kept at its last recorded step.
+    fn interrupted_run(run: &RunId) -> Self {
+        let run = short_id(run);
+        let message = format!("run {run} is kept at its last recorded step");
+        Self::new(Code::Interrupted, message).hint(format!("Resume: bonded resume {run}"))
+    }
+
     /// Adds a line below the message.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -322,12 +330,20 @@ impl CliError {
     /// As it is written to stderr: code and message, the hints indented, and where there is more.
     pub(crate) fn render(&self) -> String {
         let name = self.code.name();
-        let mut text = format!("error[{name}]: {}", self.message);
+        // What a person has stopped did not fail.
+        let is_stopped = self.code == Code::Interrupted && signals::is_stopped_by_key();
+        let mut text = match is_stopped {
+            true => format!("stopped: {}", self.message),
+            false => format!("error[{name}]: {}", self.message),
+        };
         for hint in &self.hints {
             text.push_str("\n  ");
             text.push_str(&hint.replace('\n', "\n  "));
         }
-        text.push_str(&format!("\n  more: bonded explain {name}"));
+        // The last line of an interruption is the command that resumes.
+        if self.code != Code::Interrupted {
+            text.push_str(&format!("\n  more: bonded explain {name}"));
+        }
         text
     }
 }
@@ -365,7 +381,7 @@ impl From<HostError> for CliError {
             HostError::Store(error) => return error.into(),
             HostError::BadLog { .. } => Code::BrokenLog,
             HostError::Cut { .. } => Code::Tampered,
-            HostError::Interrupted { .. } => Code::Interrupted,
+            HostError::Interrupted { run } => return Self::interrupted_run(&run),
             HostError::TakenOver { .. } => Code::TakenOver,
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
             HostError::OfPlan { .. } => Code::RunHeld,
@@ -387,7 +403,8 @@ impl From<WorkError> for CliError {
             WorkError::Host(error) => error.into(),
             WorkError::Tree(error) => error.into(),
             WorkError::Sandbox { .. } => Self::new(Code::Sandbox, with_causes(&error)),
-            WorkError::Interrupted => Self::new(Code::Interrupted, with_causes(&error)),
+            WorkError::Interrupted => Self::new(Code::Interrupted, with_causes(&error))
+                .hint("Resume: bonded work --resume"),
             WorkError::SealedBefore { .. } => Self::new(Code::Tampered, with_causes(&error)),
             WorkError::Publish(_)
             | WorkError::Commit(_)
@@ -510,6 +527,7 @@ fn shell_word(path: &str) -> String {
 impl From<OptionError> for CliError {
     fn from(error: OptionError) -> Self {
         let code = match &error {
+            OptionError::BareModel { .. } => Code::BadModel,
             OptionError::BadValue { key, .. } if key == "models" => Code::BadModel,
             OptionError::BadValue { .. }
             | OptionError::UnknownKey { .. }
@@ -543,6 +561,7 @@ impl From<ProviderError> for CliError {
         let code = match error {
             ProviderError::NoScript { .. } => Code::BadScript,
             ProviderError::NoProvider { .. }
+            | ProviderError::BareModel { .. }
             | ProviderError::NoModel { .. }
             | ProviderError::BadUrl { .. }
             | ProviderError::SecretInUrl
@@ -577,9 +596,14 @@ impl From<DataDirError> for CliError {
     }
 }
 
-impl From<BadOrigin> for CliError {
-    fn from(error: BadOrigin) -> Self {
-        Self::new(Code::Config, error.to_string())
+impl From<OpenError> for CliError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Dir(error) => error.into(),
+            OpenError::ConfigFile(error) => Self::new(Code::Config, error.to_string())
+                .hint("correct the file, or remove it and start again: it is then made anew"),
+            OpenError::Value(message) => Self::new(Code::Config, message),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! happens. With lines, ids are fixed too, because they decide whether a goal is begun or gone on with.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
 use bonded_host::regular;
@@ -28,6 +28,15 @@ pub(crate) fn read(argument: &str) -> Result<String, CliError> {
         },
     };
     checked(text, "the goal")
+}
+
+/// The goal where none is given: what is piped in. At a terminal nobody waits for somebody to type it.
+pub(crate) fn read_stdin() -> Result<String, CliError> {
+    if io::stdin().is_terminal() {
+        return Err(CliError::new(Code::Usage, "there is no goal")
+            .hint("say what is to be done: bonded run \"fix the failing test\""));
+    }
+    read("-")
 }
 
 fn open(path: &Path) -> Result<File, CliError> {

@@ -12,6 +12,7 @@ mod agents;
 mod args;
 mod commands;
 mod dirs;
+mod editor;
 mod error;
 mod goal;
 mod logging;
@@ -22,8 +23,10 @@ mod render;
 mod settings;
 mod signals;
 mod stderr_writer;
+mod stdin;
 mod traced;
 mod trust;
+mod usage;
 mod work;
 mod workspace;
 

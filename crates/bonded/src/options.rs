@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use bonded_kernel::Measure;
+
 use bonded_host::config::options::{Given, OptionKind, OptionRow, TABLE};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -27,11 +29,11 @@ const ALIASES: [(&str, &str); 4] = [
 ];
 /// Key, flag and help of the options that a flag can switch off.
 const OFF_FLAGS: [(&str, &str, &str); 4] = [
-    ("stream", "no-stream", "have replies come whole"),
+    ("stream", "no-stream", "wait for complete replies"),
     (
         "toolOutputPaging",
         "no-tool-output-paging",
-        "keep nothing of outputs that were cut",
+        "keep nothing of truncated output",
     ),
     (
         "contextSummary",
@@ -68,27 +70,87 @@ impl clap::FromArgMatches for OptionArgs {
 impl clap::Args for OptionArgs {
     /// An option and the flag that switches it off cannot be given together.
     fn augment_args(command: Command) -> Command {
-        flags().fold(
-            command.next_help_heading("Options of agents and runs"),
-            |command, row| {
-                let command = command.arg(arg(row));
-                match off_flag(row) {
-                    Some((name, help)) => command.arg(
-                        Arg::new(name)
-                            .long(name)
-                            .help(help)
-                            .action(ArgAction::SetTrue)
-                            .conflicts_with(row.key),
-                    ),
-                    None => command,
-                }
-            },
-        )
+        flags().fold(command, |command, row| {
+            let heading = heading_of(row.key);
+            let command = command.arg(arg(row).help_heading(heading));
+            match off_flag(row) {
+                Some((name, help)) => command.arg(
+                    Arg::new(name)
+                        .long(name)
+                        .help(capitalised(help))
+                        .action(ArgAction::SetTrue)
+                        .conflicts_with(row.key)
+                        .help_heading(heading),
+                ),
+                None => command,
+            }
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+/// Under which the help shows an option. One that is new stands under the last until it is put elsewhere.
+const HEADINGS: [(&str, &[&str]); 3] = [
+    (
+        "Model",
+        &[
+            "models",
+            "temperature",
+            "topP",
+            "topK",
+            "repeatPenalty",
+            "reasoning",
+            "defaultReasoning",
+            "reasoningTokens",
+            "caching",
+            "openaiMode",
+            "toolingTransport",
+            "stream",
+        ],
+    ),
+    (
+        "Limits",
+        &[
+            "maxTurns",
+            "maxRetries",
+            "maxToolCallsPerTurn",
+            "maxOutputTokens",
+            "llmTimeout",
+            "toolTimeout",
+            "toolResponseMaxBytes",
+        ],
+    ),
+    (
+        "Output and records",
+        &[
+            "format",
+            "verbose",
+            "traceLLM",
+            "traceMCP",
+            "traceTools",
+            "sessionsDir",
+            "billingFile",
+        ],
+    ),
+];
+
+fn heading_of(key: &str) -> Option<&'static str> {
+    // It stands with `--json`.
+    if key == "quiet" {
+        return None;
+    }
+    let found = HEADINGS.iter().find(|(_, keys)| keys.contains(&key));
+    Some(found.map_or("Tools and sandbox", |(heading, _)| heading))
+}
+
+/// The table's texts stand in the middle of other sentences too.
+fn capitalised(help: &str) -> String {
+    let mut letters = help.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// Rows without a flag can be set by files and by `--override` only.
@@ -100,9 +162,7 @@ fn flags() -> impl Iterator<Item = &'static OptionRow> {
 fn arg(row: &'static OptionRow) -> Arg {
     let long = row.flag.unwrap_or_default().trim_start_matches('-');
     let variable = VARIABLES.iter().find(|(key, _)| *key == row.key);
-    let variable = variable.map_or(String::new(), |(_, name)| {
-        format!(" [where nothing else names one: {name}]")
-    });
+    let variable = variable.map_or(String::new(), |(_, name)| format!(" [env: {name}]"));
     let default = match row.default {
         Some(text) if !text.is_empty() && row.kind != OptionKind::Flag => {
             format!(" [agents: {text}]")
@@ -111,7 +171,7 @@ fn arg(row: &'static OptionRow) -> Arg {
     };
     let mut arg = Arg::new(row.key)
         .long(long)
-        .help(format!("{}{default}{variable}", row.help));
+        .help(format!("{}{default}{variable}", capitalised(row.help)));
     for alias in row.flag_aliases {
         arg = arg.alias(alias.trim_start_matches('-'));
     }
@@ -126,14 +186,28 @@ fn arg(row: &'static OptionRow) -> Arg {
         OptionKind::List | OptionKind::Models | OptionKind::Patterns => {
             arg.value_name("LIST").action(ArgAction::Append)
         }
+        OptionKind::Measured { measure, .. } => arg
+            .value_name(value_name(measure))
+            .allow_negative_numbers(true),
+        OptionKind::ReasoningTokens => arg
+            .value_name(value_name(Measure::Tokens))
+            .allow_negative_numbers(true),
         // A negative number is a value to complain about, not another flag.
         OptionKind::Whole { .. }
         | OptionKind::Real { .. }
         | OptionKind::Approvals
         | OptionKind::Choice(_)
         | OptionKind::Reasoning
-        | OptionKind::ReasoningTokens
         | OptionKind::Text => arg.value_name("VALUE").allow_negative_numbers(true),
+    }
+}
+
+/// What the help calls a value with a unit.
+fn value_name(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Ms | Measure::Seconds => "DURATION",
+        Measure::Bytes => "SIZE",
+        Measure::Tokens => "TOKENS",
     }
 }
 
@@ -153,6 +227,7 @@ fn typed(row: &OptionRow, matches: &ArgMatches) -> Option<String> {
             matches.get_flag(off).then(|| "false".into())
         }
         OptionKind::Whole { .. }
+        | OptionKind::Measured { .. }
         | OptionKind::Real { .. }
         | OptionKind::List
         | OptionKind::Patterns

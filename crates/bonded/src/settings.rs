@@ -8,7 +8,9 @@
 mod agent;
 mod find;
 mod limits;
+mod market;
 mod plain;
+pub(crate) mod prefix;
 mod store;
 mod targets;
 
@@ -16,12 +18,14 @@ use std::path::Path;
 
 use bonded_host::agent::{Agent, Workplace};
 use bonded_host::config::options::Options;
+use bonded_host::instructions::Instructions;
 use bonded_host::{Goal, Host};
 use bonded_kernel::{HeldFile, RunFiles};
 
 pub(crate) use agent::assignment_for_check;
 pub(crate) use find::find_run;
 pub(crate) use limits::{no_price, own_limits};
+pub(crate) use market::market;
 pub(crate) use plain::{looked_at, models_named};
 pub(crate) use store::{host, open_existing_store, open_store, open_store_to_read, store_path};
 pub(crate) use targets::{check_scripts, target};
@@ -42,6 +46,8 @@ pub(crate) struct RunSetup {
     pub(crate) options: Options,
     /// For the person, before the run begins.
     pub(crate) warnings: Vec<String>,
+    /// What the project says of itself, as it is sent.
+    pub(crate) instructions: Instructions,
 }
 
 impl RunSetup {
@@ -51,6 +57,13 @@ impl RunSetup {
             Some(agent) => Ok(agent.check_input(input)?),
             None => Ok(()),
         }
+    }
+
+    /// Whether what is asked is a JSON document.
+    pub(crate) fn takes_json(&self) -> bool {
+        self.agent
+            .as_ref()
+            .is_some_and(|agent| agent.file.input.is_some())
     }
 
     /// The goal of what is asked and was checked.
@@ -84,6 +97,8 @@ pub(crate) struct SetupRequest<'a> {
     pub(crate) held: &'a [HeldFile],
     pub(crate) agent_file: Option<&'a Path>,
     pub(crate) system: Option<&'a Path>,
+    /// Whether the project's AGENTS.md is read where no agent says so.
+    pub(crate) reads_instructions: bool,
     pub(crate) agent: &'a AgentArgs,
     pub(crate) model: &'a ModelArgs,
     pub(crate) limits: &'a LimitArgs,
@@ -96,6 +111,7 @@ impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
             held: &[],
             agent_file: args.agent_file.as_deref(),
             system: args.system.as_deref(),
+            reads_instructions: !args.no_agents_md,
             agent: &args.agent,
             model: &args.model,
             limits: &args.limits,

@@ -1,9 +1,8 @@
-//! What signals mean to what is under way. Ctrl-C is a person's word: it ends the run as cancelled. SIGTERM and
-//! SIGHUP are a machine's, at a reboot, an eviction or the end of a session: runs are let go of and can be resumed. A
-//! second signal ends the process at once.
+//! What signals mean to what is under way. Ctrl-C, SIGTERM and SIGHUP stop the process and end no run: runs are let go
+//! of at their last recorded step and can be resumed. A second signal ends the process at once.
 //!
-//! The two ways differ in what the log says: a cancelled run has ended and stays so, one that was let go of has not
-//! and goes on where it stood. No signal handler does more than wake a task. Nothing has to be saved at the end,
+//! Only `bonded cancel` ends a run for good: somebody who presses Ctrl-C wants it to stop, not to be lost. No signal
+//! handler does more than wake a task. Nothing has to be saved at the end,
 //! because every step was durable before the next began; so a second signal may end the process in any state.
 
 use std::io;
@@ -24,10 +23,10 @@ pub(crate) struct Stopping {
     pub(crate) exit_code: i32,
 }
 
-/// After Ctrl-C: the run ends as cancelled.
-const CANCELLING: &str = "cancelling the run; press Ctrl-C again to stop at once";
-/// After SIGTERM or SIGHUP: the run does not end.
-const INTERRUPTING: &str = "interrupted: letting go of what is under way; it can be resumed";
+/// After Ctrl-C.
+const STOPPING: &str = "stopping; press Ctrl-C again to stop now";
+/// After SIGTERM or SIGHUP.
+const INTERRUPTING: &str = "interrupted: stopping what is under way; it can be resumed";
 /// For those who expect a server to read its configuration again at SIGHUP.
 const NOTHING_TO_READ: &str =
     "SIGHUP: the configuration is read when the server starts; restart it to read it again";
@@ -35,7 +34,7 @@ const NOTHING_TO_READ: &str =
 /// Added to the number of a signal, this is how a process ends that one has ended.
 const BY_SIGNAL: u8 = 128;
 
-/// Cancelled where this process is about to end and lets go of its runs.
+/// Cancelled when this process is about to end and lets go of its runs.
 static INTERRUPT: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
 /// The number of the signal that has cancelled it.
@@ -52,6 +51,11 @@ pub(crate) fn interrupted_code() -> u8 {
         0 => BY_SIGNAL + number(SignalKind::terminate()),
         by => BY_SIGNAL + by,
     }
+}
+
+/// Whether Ctrl-C interrupted this process.
+pub(crate) fn is_stopped_by_key() -> bool {
+    INTERRUPTED_BY.load(Ordering::Relaxed) == number(SignalKind::interrupt())
 }
 
 fn number(kind: SignalKind) -> u8 {
@@ -115,29 +119,25 @@ pub(crate) fn outlive_size_limits() {
     let _heard = signal(SignalKind::from_raw(SIGXFSZ));
 }
 
-/// For a process that drives runs until they end: gives a token that Ctrl-C cancels.
-pub(crate) fn cancel_on_signal() -> CancellationToken {
+/// From now on a signal interrupts the runs of this process; gives what is cancelled then.
+pub(crate) fn interrupt_on_signal() -> CancellationToken {
     // From here on runs are driven, with limits that do not wait for a reader.
     stderr_writer::begin();
-    let token = CancellationToken::new();
     // Without handlers a signal ends the process at once, which the log survives as it does any crash.
     if let Ok(mut signals) = Signals::new() {
-        let cancelled = token.clone();
         tokio::spawn(async move {
             let first = signals.next().await;
-            if first == SignalKind::interrupt() {
-                output::stderr(CANCELLING);
-                cancelled.cancel();
-            } else {
-                INTERRUPTED_BY.store(number(first), Ordering::Relaxed);
-                output::stderr(INTERRUPTING);
-                INTERRUPT.cancel();
-            }
+            INTERRUPTED_BY.store(number(first), Ordering::Relaxed);
+            output::stderr(match first == SignalKind::interrupt() {
+                true => STOPPING,
+                false => INTERRUPTING,
+            });
+            INTERRUPT.cancel();
             let second = signals.next().await;
             exit(i32::from(BY_SIGNAL + number(second)));
         });
     }
-    token
+    interrupt()
 }
 
 /// For a server: gives a token that Ctrl-C and SIGTERM cancel. SIGHUP changes nothing.

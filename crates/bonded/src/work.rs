@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_host::SystemClock;
+use bonded_host::{CancellationToken, SystemClock};
 use bonded_work::tree::{
     Checkpoints, Isolations, LockError, Processes, TreeLock, Writers, check_repository,
 };
@@ -92,9 +92,13 @@ impl Site<'_> {
         };
         self.announce(&order, &staff);
         record.write(&self.workshop).map_err(WorkError::from)?;
-        let cancel = signals::cancel_on_signal();
-        let end = bonded_work::work(&order, &cancel).await?;
-        self.conclude(&record, &order.plan, end)
+        signals::interrupt_on_signal();
+        let end = bonded_work::work(&order, &CancellationToken::new()).await?;
+        let ended = self.conclude(&record, &order.plan, end)?;
+        if ended.is_done && !staff.is_quiet() {
+            self.tell_receipts(&record);
+        }
+        Ok(ended.code)
     }
 
     /// The same whichever store is used: two plans with two stores must not meet on one tree.
@@ -140,7 +144,7 @@ impl Site<'_> {
         record: &PlanRecord,
         plan: &WorkPlan,
         end: WorkEnd,
-    ) -> Result<ExitCode, CliError> {
+    ) -> Result<Ended, CliError> {
         let results = match end {
             WorkEnd::Done(results) => results,
             WorkEnd::Waits(runs) => {
@@ -151,7 +155,9 @@ impl Site<'_> {
                         record.id
                     ));
                 }
-                return Ok(ExitCode::from(Code::AwaitingReview.exit_code()));
+                let code = ExitCode::from(Code::AwaitingReview.exit_code());
+                let is_done = false;
+                return Ok(Ended { code, is_done });
             }
         };
         record.end(&self.workshop).map_err(WorkError::from)?;
@@ -160,11 +166,26 @@ impl Site<'_> {
             false => render::results(&results),
         });
         let succeeded = |it: &RunResult| it.status == WorkStatus::Success;
-        match results.iter().all(succeeded) {
-            true => Ok(ExitCode::SUCCESS),
-            false => Ok(ExitCode::from(Code::RunFailed.exit_code())),
-        }
+        let code = match results.iter().all(succeeded) {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(Code::RunFailed.exit_code()),
+        };
+        let is_done = true;
+        Ok(Ended { code, is_done })
     }
+
+    /// After the results: they are what a person looks for first.
+    fn tell_receipts(&self, record: &PlanRecord) {
+        let dir = self.workshop.plan_dir(&record.id);
+        output::stderr(&format!("receipts are in {}", dir.display()));
+    }
+}
+
+/// What a plan came to.
+struct Ended {
+    code: ExitCode,
+    /// Whether nothing of it waits for a person.
+    is_done: bool,
 }
 
 /// Who waits for another plan also waits until that lets go of the tree.

@@ -1,10 +1,7 @@
-//! The workspace on the command line: its directory, its configuration, and what is composed to be served.
+//! The workspace on the command line: a notebook for commands, and what a server of one needs of this process.
 //!
-//! Rules of a workspace live in other crates; here is only what needs this process: its variables, its program, its
-//! signals.
+//! Rules of a workspace live in other crates, and so does what serves it; here is only what needs this process: its
+//! variables, its program, its signals.
 
-pub(crate) mod config_file;
-mod meaning;
 pub(crate) mod notebook;
-pub(crate) mod open_workspace;
-pub(crate) mod serving;
+pub(crate) mod opening;

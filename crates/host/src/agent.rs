@@ -30,11 +30,12 @@ use bonded_kernel::{
 };
 
 use crate::agent_file::{AgentFile, AgentFileError, IncludePolicy, OutputFormat};
-use crate::beneath::{self, SecretFiles};
+use crate::beneath::SecretFiles;
 use crate::config::options::{self, Given, Options, Source, Sources, ToolEncoding};
 use crate::config::policy::policy;
 use crate::config::{Config, ConfigDirs, Environment, Warning};
 use crate::host::Goal;
+use crate::instructions;
 use crate::trust::{Contents, Trust, TrustExtent, Wants};
 
 pub use crate::agent_error::AgentError;
@@ -372,61 +373,30 @@ impl Agent {
     }
 
     /// The prompt, and the project's own instructions where the agent asks for them.
-    ///
-    /// The instructions come after the prompt, under a heading of their own, so that the model can tell
-    /// the two apart.
     fn system(&self, variables: &crate::agent_file::Variables) -> Result<Text, AgentError> {
         let mut system = self.file.prompt(variables);
-        if let Some(instructions) = self.instructions()? {
-            system.push_str("\n\n# Project instructions (AGENTS.md)\n\n");
-            system.push_str(&instructions);
+        if let Some(section) = self.instructions()? {
+            system.push_str("\n\n");
+            system.push_str(&section);
         }
         Ok(system.into())
     }
 
-    /// The AGENTS.md of the working directory, where the agent wants it and there is one. It is sent to a provider,
-    /// so it must lie there itself.
-    ///
-    /// A link that leads out of the directory, a file that holds secrets, one that is too large and one
-    /// that is not UTF-8 are errors and are not passed over: the agent would work without what it was
-    /// promised.
+    /// What the project says of itself, where the agent wants it and there is something. What cannot be read is an
+    /// error and is not passed over: the agent would work without what it was promised.
     fn instructions(&self) -> Result<Option<String>, AgentError> {
-        const NAME: &str = "AGENTS.md";
         if !self.file.project_instructions {
             return Ok(None);
         }
         let dir = &self.workplace.dir;
-        let path = dir.join(NAME);
-        let unreadable = |source| AgentError::Unreadable {
-            path: path.clone(),
+        let secrets = SecretFiles::of(self.workplace.places(Some(&self.file.dir)).env_files());
+        let read = instructions::asked_for(dir, &secrets);
+        read.map_err(|source| AgentError::Unreadable {
+            path: dir.join(instructions::INSTRUCTIONS_FILE),
             source,
-        };
-        let other = |why: String| unreadable(std::io::Error::other(why));
-        let opened = match beneath::open(dir, Path::new(NAME)) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) if beneath::leads_out(&error) => {
-                return Err(other("it is a link that leads out of the directory".into()));
-            }
-            opened => opened.map_err(unreadable)?,
-        };
-        let places = self.workplace.places(Some(&self.file.dir));
-        let secrets = SecretFiles::of(places.env_files());
-        opened.check_secret(&secrets).map_err(other)?;
-        let bytes = opened
-            .read(INSTRUCTIONS_BYTES_MAX)
-            .map_err(unreadable)?
-            .ok_or_else(|| {
-                other(format!(
-                    "it is larger than {INSTRUCTIONS_BYTES_MAX} bytes; keep what an agent must know"
-                ))
-            })?;
-        let text = String::from_utf8(bytes).map_err(|_| other("it is not UTF-8".into()))?;
-        Ok(Some(text))
+        })
     }
 }
-
-/// More than a model reads.
-const INSTRUCTIONS_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What an agent file wants beyond what a run without it has: servers and requests that the person keeps for agents,
 /// with the person's keys.

@@ -10,9 +10,9 @@
 mod azure;
 mod known;
 
-use bonded_kernel::{Dialect, Price, Target, did_you_mean, nearest};
+use bonded_kernel::{Dialect, Price, Target, nearest, short};
 use bonded_transport::dialect;
-use bonded_transport::models::Service;
+use bonded_transport::models::{ModelRow, Service};
 
 use crate::config::OpenaiMode;
 use azure::{AZURE_KEYS, azure_target};
@@ -22,16 +22,47 @@ pub use azure::{AZURE_KEY_HEADER, azure_endpoint};
 pub(crate) use azure::{azure_at, azure_key};
 pub use known::{KNOWN_PROVIDERS, KeyVariable, KnownProvider, by_name};
 
-/// The error that names all providers, and the one that was probably meant.
+/// The error that says what was probably meant: the provider, or for a bare model one that has it.
 pub fn no_provider(model: &str) -> ProviderError {
+    let Some((provider, rest)) = model.split_once('/') else {
+        return ProviderError::BareModel {
+            model: short(model),
+            meant: meant_model(model),
+        };
+    };
     let known = KNOWN_PROVIDERS.iter().map(|known| known.name);
-    let known: Vec<&str> = known.chain(["azure"]).collect();
-    let meant = model.split_once('/').map(|(provider, _)| provider);
-    let meant = meant.and_then(|provider| nearest(provider, known.iter().copied()));
-    ProviderError::NoProvider {
-        model: model.to_owned(),
-        known: known.join(", "),
-        meant: did_you_mean(meant),
+    let meant = nearest(provider, known.chain(["azure"]));
+    let meant = meant.map(|meant| match rest {
+        "" => meant.to_owned(),
+        rest => format!("{meant}/{}", short(rest)),
+    });
+    let provider = match (&meant, rest) {
+        (None, rest) if !rest.is_empty() => format!("{} ({})", short(provider), short(model)),
+        _ => short(provider),
+    };
+    ProviderError::NoProvider { provider, meant }
+}
+
+/// `PROVIDER/MODEL` for a bare name, looked up in the lists of all providers: the model of this name, else the one that
+/// is nearest to it.
+pub fn meant_model(name: &str) -> Option<String> {
+    let rows = || ModelRow::rows().filter(|row| by_name(row.service).is_some());
+    let meant = match rows().find(|row| row.model == name) {
+        Some(row) => row.model,
+        None => nearest(name, rows().map(|row| row.model))?,
+    };
+    let row = rows().find(|row| row.model == meant)?;
+    Some(format!("{}/{}", row.service, row.model))
+}
+
+/// What to write in place of a model that leads nowhere.
+fn write_instead(meant: Option<&str>) -> String {
+    match meant {
+        Some(meant) => format!("Did you mean {meant}?"),
+        None => {
+            "Write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE, or give a base URL"
+                .into()
+        }
     }
 }
 
@@ -59,14 +90,20 @@ pub struct TargetRequest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// Nothing before a slash that anybody knows.
-    #[error(
-        "{model:?} names no provider; write PROVIDER/MODEL with one of {known}, script:FILE, or give a base URL{meant}"
-    )]
+    #[error("there is no provider {provider}. {}", write_instead(meant.as_deref()))]
     NoProvider {
+        /// As it was written, shortened, with the model where nothing else names it.
+        provider: String,
+        /// What was probably meant.
+        meant: Option<String>,
+    },
+    /// No slash at all.
+    #[error("{model} has no provider. {}", write_instead(meant.as_deref()))]
+    BareModel {
+        /// As it was written, shortened.
         model: String,
-        known: String,
-        /// The provider that was probably meant, as a question.
-        meant: String,
+        /// The model that was probably meant, with its provider.
+        meant: Option<String>,
     },
     /// A provider and nothing after the slash.
     #[error("{model:?} names no model; write {provider}/MODEL")]

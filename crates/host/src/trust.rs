@@ -233,6 +233,21 @@ impl Trust {
         }
     }
 
+    /// Whether all of a found file counts, as far as that is known. Nobody is asked: what only informs needs no answer.
+    pub(crate) fn counts_whole(&self, contents: &Contents) -> bool {
+        let (is_whole, is_sealed) = {
+            let state = self.state();
+            (state.whole.contains(&contents.identity()), state.sealed)
+        };
+        match &self.stance {
+            Stance::Never => false,
+            Stance::Once if !is_sealed => true,
+            Stance::Once | Stance::Refuse | Stance::Look | Stance::Ask(_) => {
+                is_whole || self.trusts(contents).unwrap_or(false)
+            }
+        }
+    }
+
     /// Recorded first and noted afterwards: what could not be recorded is not trusted.
     fn keep(&self, contents: &Contents) -> Result<TrustExtent, TrustError> {
         let record = self.record.as_ref().ok_or(TrustError::NoHome)?;

@@ -146,8 +146,8 @@ pub use profile::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
 pub use prompt::DEFAULT_SYSTEM;
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use reading::{
-    Fields, FormKind, FormRow, Mistake, ReadFault, SCHEMA_KEY, SCHEMA_ROW, described, did_you_mean,
-    escaped, folded, form_schema, found, nearest, or_null, short, words,
+    BadMeasure, Fields, FormKind, FormRow, Measure, Mistake, ReadFault, SCHEMA_KEY, SCHEMA_ROW,
+    described, did_you_mean, escaped, folded, form_schema, found, nearest, or_null, short, words,
 };
 pub use repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, parse_arguments};
 pub use report::{

@@ -2,12 +2,14 @@
 
 mod fields;
 mod form;
+mod measure;
 mod mistake;
 
 use serde_json::Value;
 
 pub use fields::{Fields, ReadFault};
 pub use form::{FormKind, FormRow, SCHEMA_KEY, SCHEMA_ROW, described, form_schema, or_null, words};
+pub use measure::{BadMeasure, Measure};
 pub use mistake::{Mistake, did_you_mean};
 
 /// The known word that is nearest to what was written, whatever the case of its letters, if one is near at all.

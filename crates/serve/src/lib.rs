@@ -5,8 +5,8 @@
 //!
 //! # The way of a request
 //!
-//! `server::serve`, or `server::serve_router` where no agents are served, gives the listener and the router to
-//! `bonded_web::connection::accept`, which reads requests from connections. From there, for `PATCH /api/notes/{note_id}`:
+//! `server::serve`, or `workspace::serving::Serving::serve_alone` where no agents are served, gives the listener and the
+//! router to `bonded_web::connection::accept`, which reads requests from connections. From there, for `PATCH /api/notes/{note_id}`:
 //!
 //! 1. `workspace::cors::answer` stands around the router, for pages of other origins.
 //! 2. `workspace::routes::router` was made from the table `ROUTES`; its row calls `workspace::routes::answer`, which names

@@ -52,7 +52,7 @@ pub async fn serve(
 }
 
 /// Serves what has no runs of its own until `stop` is cancelled and the requests under way have been answered.
-pub async fn serve_router(
+pub(crate) async fn serve_router(
     listener: TcpListener,
     router: Router,
     stop_after: Duration,

@@ -9,6 +9,7 @@ pub mod api;
 mod ask;
 mod body;
 pub mod clock;
+pub mod configured;
 mod cors;
 pub mod data_dir;
 mod diff;
@@ -16,9 +17,11 @@ mod dto;
 mod guesses;
 mod handler;
 pub mod ids;
+mod meaning;
+pub mod open_workspace;
 #[cfg(test)]
 mod openapi;
-pub mod origins;
+mod origins;
 mod outcome;
 pub mod password;
 mod query;
@@ -28,23 +31,8 @@ mod request_id;
 pub mod request_log;
 mod route;
 mod routes;
+pub mod serving;
 pub mod shown;
-pub mod site;
+mod site;
 mod socket;
 mod writable;
-
-use std::sync::Arc;
-
-use axum::Router;
-
-pub use site::Site;
-
-/// Everything below `/api`, and the socket. Paths that are nobody's are left to whoever else is served.
-pub fn router(site: Arc<Site>) -> Router {
-    routes::router(site)
-}
-
-/// The same for a server that serves nothing else.
-pub fn lone_router(site: Arc<Site>) -> Router {
-    routes::router(site).fallback(routes::unknown_path)
-}

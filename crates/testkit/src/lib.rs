@@ -3,15 +3,17 @@
 //! for tools that are tested alone ([`invocation()`]), and a large notebook ([`notes`]).
 //!
 //! For tests of the real program there is one of each: a directory with the program in it ([`place`]), what a process
-//! comes to ([`done`]), one that serves ([`process`]), a client of it ([`client`], [`http`], [`socket`]), and a provider that
-//! answers as it is told ([`provider`]). Servers of tools are a program ([`tool_server`]), or demand tokens
-//! ([`issuer`]).
+//! comes to ([`done`]), one that serves ([`process`]), its clients ([`client`], [`clients`], [`http`], [`socket`]),
+//! providers that answer as they are told ([`provider`], [`embeddings`]), and a terminal with its keys and its screen
+//! ([`terminal`]). Servers of tools are a program ([`tool_server`]), or demand tokens ([`issuer`]).
 //!
 //! It is for development only: nothing that is shipped depends on it. It holds no rule of the contract: it
 //! counts and compares what the other crates do, and replaces none of them.
 
 pub mod client;
+pub mod clients;
 pub mod done;
+pub mod embeddings;
 pub mod http;
 mod invocation;
 pub mod issuer;
@@ -25,6 +27,7 @@ pub mod script;
 pub mod server;
 pub mod sim;
 pub mod socket;
+pub mod terminal;
 pub mod tool_server;
 
 pub use invocation::invocation;

@@ -10,6 +10,11 @@ use reqwest::Url;
 
 use crate::failure::failed;
 
+/// Whether an endpoint is on this machine.
+pub fn is_local(endpoint: &str) -> bool {
+    Url::parse(endpoint).is_ok_and(|url| bonded_outbound::is_loopback(&url))
+}
+
 /// Whether an address is that of one deployment at Azure.
 ///
 /// Such an address ends with `openai/deployments/NAME` and has the deployment in the place of the model. It has

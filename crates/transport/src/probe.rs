@@ -25,7 +25,7 @@ use crate::models::Service;
 const TIMEOUT_MS: u64 = 5_000;
 
 /// A name that is longer is shown cut.
-const NAME_CHARS_MAX: usize = 200;
+pub(crate) const NAME_CHARS_MAX: usize = 200;
 
 /// A provider that answers, and whether it has the model that it is to be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn probe(
     target: &Target,
     credentials: Credentials,
 ) -> BoxFuture<'static, Result<Option<Vec<String>>, Failure>> {
-    let (target, peer) = (target.clone(), peer(target, credentials));
+    let (target, peer) = (target.clone(), peer(target, credentials, TIMEOUT_MS));
     Box::pin(async move {
         let clock = Clock::start(peer.timeout_ms);
         let outcome = models(&target, &peer, &clock).await;
@@ -56,7 +56,7 @@ pub fn check_health(
     target: &Target,
     credentials: Credentials,
 ) -> BoxFuture<'static, Result<Health, Failure>> {
-    let (target, peer) = (target.clone(), peer(target, credentials));
+    let (target, peer) = (target.clone(), peer(target, credentials, TIMEOUT_MS));
     Box::pin(async move {
         let clock = Clock::start(peer.timeout_ms);
         let outcome = listed(&target, &peer, &clock).await;
@@ -77,14 +77,14 @@ pub fn check_health(
 }
 
 /// Nothing of the target's own timeout is used: a person waits for this.
-fn peer(target: &Target, credentials: Credentials) -> Peer {
+pub(crate) fn peer(target: &Target, credentials: Credentials, timeout_ms: u64) -> Peer {
     Peer {
         provider: target.provider.clone(),
         dialect: target.dialect,
         credentials,
         key_header: target.key_header.clone(),
         beta: None,
-        timeout_ms: TIMEOUT_MS,
+        timeout_ms,
     }
 }
 
@@ -143,8 +143,18 @@ async fn models(
     peer: &Peer,
     clock: &Clock,
 ) -> Result<Option<Vec<String>>, Failure> {
+    let body = list_body(target, peer, clock).await?;
+    body.map(|body| model_ids(&body)).transpose()
+}
+
+/// The list as it came; `None` where a server answers and has none.
+pub(crate) async fn list_body(
+    target: &Target,
+    peer: &Peer,
+    clock: &Clock,
+) -> Result<Option<Vec<u8>>, Failure> {
     match get(dialect::models_url(target)?, peer, clock).await {
-        Ok(body) => model_ids(&body).map(Some),
+        Ok(body) => Ok(Some(body)),
         Err(failure) if matches!(failure.status, Some(404 | 405 | 501)) => {
             answers(target, peer, clock, failure).await.map(|()| None)
         }
@@ -192,7 +202,7 @@ async fn get(url: Url, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
 /// A list of models costs nothing, however it fails.
 ///
 /// The ways to fail that are shared with real requests say that they may be billed.
-fn unbilled(failure: Failure) -> Failure {
+pub(crate) fn unbilled(failure: Failure) -> Failure {
     Failure {
         billable: false,
         ..failure

@@ -47,6 +47,11 @@ pub fn tells_window(target: &Target) -> bool {
 /// The router whose list says more than the tables.
 pub const ROUTER: &str = "openrouter";
 
+/// What a list of models says that one of them takes in.
+pub(crate) fn listed_tokens(model: &Value) -> Option<u64> {
+    answer::in_list_of_models(model)
+}
+
 /// The window of a target's model as its server says it, in tokens. Gives up after two seconds.
 pub(crate) fn ask(
     clients: Arc<Clients>,

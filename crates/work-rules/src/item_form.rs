@@ -1,6 +1,6 @@
 //! The form of a work item: its fields, for the reader of plans and for editors.
 
-use bonded_kernel::{FormKind, FormRow, SCHEMA_ROW, form_schema, words};
+use bonded_kernel::{FormKind, FormRow, Measure, SCHEMA_ROW, form_schema, words};
 use serde_json::{Value, json};
 
 use super::declared::DECLARED_PATTERN;
@@ -12,6 +12,14 @@ const COMPLEXITIES: &[&str] = &words(&Complexity::WORDS);
 
 const fn from(least: u64) -> FormKind {
     FormKind::Whole {
+        least,
+        most: WHOLE_MAX,
+    }
+}
+
+const fn ms(least: u64) -> FormKind {
+    FormKind::Measured {
+        measure: Measure::Ms,
         least,
         most: WHOLE_MAX,
     }
@@ -104,16 +112,16 @@ const CONSTRAINTS: &[FormRow] = &[
     ),
     FormRow::new(
         "timeout_ms",
-        from(1),
-        "Time for the run and its tests together, in milliseconds [default: 300000]",
+        ms(1),
+        "Time for the run and its tests together, such as 10m; a number counts milliseconds [default: 5m]",
     ),
 ];
 
 const BUDGET: &[FormRow] = &[
     FormRow::new(
         "time_estimate_ms",
-        from(0),
-        "How long it may take, in milliseconds",
+        ms(0),
+        "How long it may take, such as 10m; a number counts milliseconds",
     )
     .required(),
     FormRow::new(

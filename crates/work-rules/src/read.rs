@@ -77,18 +77,19 @@ fn constraints(fields: &mut ItemFields<'_, '_>, defaults: Constraints) -> Constr
     let Some(mut fields) = fields.object_row("constraints") else {
         return defaults;
     };
+    let timeout_ms = fields.measured_row("timeout_ms");
     let mut whole = |field, default| fields.whole_row(field).unwrap_or(default);
     Constraints {
         max_files: whole("max_files", defaults.max_files),
         max_tool_ops: whole("max_tool_ops", defaults.max_tool_ops),
         max_delta_size: whole("max_delta_size", defaults.max_delta_size),
-        timeout_ms: whole("timeout_ms", defaults.timeout_ms),
+        timeout_ms: timeout_ms.unwrap_or(defaults.timeout_ms),
     }
 }
 
 fn budget(fields: &mut ItemFields<'_, '_>) -> Option<Budget> {
     let mut fields = fields.object_row("budget")?;
-    let time_estimate_ms = fields.whole_row("time_estimate_ms");
+    let time_estimate_ms = fields.measured_row("time_estimate_ms");
     let complexity = parsed(&mut fields, "complexity", |word| {
         Complexity::parse(word).ok_or_else(|| PlanFaultKind::BadComplexity { found: short(word) })
     });

@@ -35,7 +35,7 @@ pub use plan::key;
 pub use plan::{
     Archive, Assigner, Assignment, BadPlanId, ENVELOPE, History, HistoryLine, KnownKeys, LateWrite,
     PlanId, PlanRecord, RECEIPT, REPLAY, RESULT, Recovery, TESTS, WorkNews, WorkOrder, Workshop,
-    claim_of_item, goal_text, open_receipt,
+    claim_of_item, goal_text, open_receipt, plans_beginning,
 };
 pub use publish::{UnfinishedPublish, WorkError, unfinished_publishes};
 pub use work::{

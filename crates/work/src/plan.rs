@@ -27,5 +27,5 @@ pub(crate) use logs::replies;
 pub use news::{LateWrite, Recovery, WorkNews};
 pub use order::WorkOrder;
 pub(crate) use outcome::{AttemptOutcome, Tests};
-pub use record::PlanRecord;
+pub use record::{PlanRecord, plans_beginning};
 pub use workshop::{ENVELOPE, RECEIPT, REPLAY, RESULT, TESTS, Workshop};

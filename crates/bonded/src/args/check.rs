@@ -9,11 +9,15 @@ use std::path::PathBuf;
 use bonded_kernel::Hash;
 use clap::Args;
 
-/// Replay a run offline: every step is computed again and compared
+/// Recompute every step of a run offline and compare
 ///
-/// With --receipt, a work item is worked off again in a scratch directory: the state that it began with is restored,
-/// the model's recorded replies are given to the real tools, and the state that comes of it is compared.
+/// With --receipt, a work item is run again in a scratch directory: its starting state is restored, the model's
+/// recorded replies are given to the real tools, and the resulting state is compared.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded replay 3f2a                                 a run, by a prefix of its id
+  bonded replay --receipt RECEIPT.json               a work item, with the recorded replies")]
 pub(crate) struct ReplayArgs {
     /// The run's id or a unique prefix of it
     #[arg(required_unless_present = "receipt", conflicts_with = "receipt")]
@@ -23,7 +27,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "RECEIPT.json")]
     pub(crate) receipt: Option<PathBuf>,
 
-    /// With --receipt: ask the model anew instead of using its recorded replies
+    /// With --receipt: ask the model again instead of using its recorded replies
     #[arg(long, requires = "receipt")]
     pub(crate) live: bool,
 
@@ -32,24 +36,24 @@ pub(crate) struct ReplayArgs {
     pub(crate) json: bool,
 }
 
-/// Verify that runs' logs, or receipts of work items, are whole and unchanged
+/// Verify that a run's log or a receipt is complete and unchanged
 ///
-/// A log proves by itself that no entry was changed, moved or taken from its middle. That nothing was taken from its
-/// end, that it was not replaced by another and that no run is gone is proved by what is kept elsewhere: heads that you
-/// noted (--head, --heads), receipts, ledgers and snapshots, all of which are compared. Where there is nothing to
-/// compare with, that is said, and the exit code is 7.
+/// A log shows on its own that no entry was changed, moved or removed from its middle. That nothing was removed from
+/// its end, that it was not replaced and that no run is missing is shown by what is kept elsewhere: heads that you
+/// noted (--head, --heads), receipts, ledgers and snapshots, all of which are compared. With nothing to compare, the
+/// exit code is 7.
 ///
 /// Receipts need neither the store nor the network. Several are checked as a chain, in the order in which they are
-/// given; the receipt of a level goes with those of its items. Whoever signed is named; whether the key is known is
-/// said by --key, or by the key beside the store.
+/// given; the receipt of a level goes with those of its items. The signer is named; --key, or the key beside the
+/// store, says whether it is known.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 whole, and compared with something; 1 damaged, tampered with or gone; 7 no fault, but nothing to compare
-with, or only what a stranger signed.
+Exit codes: 0 intact, and compared with something; 1 damaged, changed or missing; 7 no fault found, but nothing to
+compare with, or only what an unknown key signed.
 
 Examples:
   bonded verify 3f2a                                 a run, by a prefix of its id
-  bonded verify --all --json > heads.jsonl           keep this where nobody can change it
+  bonded verify --all --json > heads.jsonl           keep this where it cannot be changed
   bonded verify --all --heads heads.jsonl            and compare later
   bonded verify RECEIPT.json --key signer.pem        a receipt, and that this key signed it
   bonded verify RECEIPT.json --tree .                and that the files are still what it says
@@ -59,11 +63,11 @@ pub(crate) struct VerifyArgs {
     #[arg(required_unless_present = "all", value_name = "RUN|RECEIPT.json")]
     pub(crate) named: Vec<String>,
 
-    /// The head that the run had when it was noted; for several runs once each, in their order
+    /// The head that you noted; for several runs one each, in order
     #[arg(long, value_name = "HASH", conflicts_with = "all")]
     pub(crate) head: Vec<Hash>,
 
-    /// Heads that were kept: lines of `RUN HEAD`, or what --json printed
+    /// Heads that you kept: lines of `RUN HEAD`, or the output of --json
     #[arg(long, value_name = "FILE")]
     pub(crate) heads: Option<PathBuf>,
 
@@ -83,7 +87,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     pub(crate) tree: Option<PathBuf>,
 
-    /// Every run of the store, and every run that something names and that is gone
+    /// Every run of the store, and every run that a record names
     #[arg(long, conflicts_with = "named")]
     pub(crate) all: bool,
 

@@ -10,6 +10,10 @@ use super::AgentArgs;
 
 /// Show or check the configuration
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded config show
+  bonded config check --agent reviewer.ai")]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
     pub(crate) command: ConfigCommand,
@@ -17,9 +21,9 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print the resolved values, each with the file that it came from; secrets are masked
+    /// Print the resolved values with the file each came from; secrets are masked
     Show(ConfigPlaceArgs),
-    /// Find everything that is wrong with the configuration and an agent, without running it
+    /// Check the configuration and an agent without running it
     Check(ConfigPlaceArgs),
 }
 
@@ -29,7 +33,7 @@ pub(crate) struct ConfigPlaceArgs {
     #[arg(long = "agent", short = 'a', value_name = "FILE.ai")]
     pub(crate) agent_file: Option<PathBuf>,
 
-    /// The directory that the agent works in [default: the current one]
+    /// Working directory [default: current]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
@@ -41,42 +45,97 @@ pub(crate) struct ConfigPlaceArgs {
     pub(crate) json: bool,
 }
 
-/// Log in to an MCP server that demands it
+/// Log in to an MCP server
 ///
-/// Prints the address of a page on stdout and waits until somebody has logged in there, for ten minutes at most. The
-/// token is kept in the data directory, for its owner alone; runs use and renew it. The browser must be on this
-/// machine, or reach its port: `"redirectPort"` in the server's `oauth` fixes it, so that `ssh -L` can forward it.
+/// Prints the address of a login page on stdout and waits up to ten minutes. The token is kept in the data directory,
+/// readable by you alone; runs use and renew it. The browser must be on this machine or reach its port:
+/// `"redirectPort"` in the server's `oauth` fixes the port, so that `ssh -L` can forward it.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded login wiki")]
 pub(crate) struct LoginArgs {
     /// The server's name in the configuration
     pub(crate) server: String,
 
-    /// What to ask for, instead of what the configuration or the server says
+    /// Scopes to request instead of those of the configuration or the server
     #[arg(long, value_name = "SCOPES", value_delimiter = ' ')]
     pub(crate) scope: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) place: ConfigPlaceArgs,
+    pub(crate) place: LoginPlaceArgs,
 }
 
-/// Forget the login to an MCP server
+/// Log out of an MCP server
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded logout wiki")]
 pub(crate) struct LogoutArgs {
     /// The server's name in the configuration
     pub(crate) server: String,
 
     #[command(flatten)]
-    pub(crate) place: ConfigPlaceArgs,
+    pub(crate) place: LoginPlaceArgs,
+}
+
+/// Where the configuration of a server is looked for.
+#[derive(Debug, Args)]
+pub(crate) struct LoginPlaceArgs {
+    /// The agent whose configuration counts too
+    #[arg(long = "agent", short = 'a', value_name = "FILE.ai")]
+    agent_file: Option<PathBuf>,
+
+    /// Working directory [default: current]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Configuration file with the highest precedence
+    #[arg(long, value_name = "FILE.json")]
+    config: Option<PathBuf>,
+
+    /// Trust the files found in the directory, once
+    #[arg(long, conflicts_with = "no_trust")]
+    trust: bool,
+
+    /// Use only the restrictions of files found in the directory
+    #[arg(long)]
+    no_trust: bool,
+
+    /// Print one object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl From<&LoginPlaceArgs> for ConfigPlaceArgs {
+    fn from(args: &LoginPlaceArgs) -> Self {
+        Self {
+            agent_file: args.agent_file.clone(),
+            dir: args.dir.clone(),
+            agent: AgentArgs {
+                config: args.config.clone(),
+                trust: args.trust,
+                no_trust: args.no_trust,
+                ..AgentArgs::default()
+            },
+            json: args.json,
+        }
+    }
 }
 
 /// Trust a directory's configuration, or an agent file
 ///
-/// What lies in a directory may be anybody's: until it is trusted, a configuration that is found there can only
-/// tighten. This shows what it would start, whom it would send something to and what it would loosen, and asks. The
-/// content is recorded in the person's own configuration directory; it is asked about again when it changes.
+/// A directory may come from a stranger: until you trust it, a configuration found there can only restrict a run, and
+/// its AGENTS.md only informs. This shows what it would start, send and loosen, and asks. The content is recorded in your
+/// configuration directory; you are asked again when it changes.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded trust                                       the current directory
+  bonded trust --list
+  bonded trust --revoke .")]
 pub(crate) struct TrustArgs {
-    /// Directories, with the agent files that lie in them, or single files [default: the current directory]
+    /// Directories, with the agent files in them, or single files [default: current]
     #[arg(value_name = "DIR")]
     pub(crate) places: Vec<PathBuf>,
 
@@ -84,11 +143,11 @@ pub(crate) struct TrustArgs {
     #[arg(long, short, conflicts_with_all = ["list", "revoke"])]
     pub(crate) yes: bool,
 
-    /// Print what is trusted, and whether it has changed since
+    /// List what is trusted
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) list: bool,
 
-    /// Take trust back, from everything in the directories and below
+    /// Revoke trust in everything in the directories and below
     #[arg(long)]
     pub(crate) revoke: bool,
 

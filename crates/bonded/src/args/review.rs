@@ -7,22 +7,29 @@ use clap::Args;
 
 use super::ShowProgress;
 
-/// Look at a call that waits for a person, let it be executed, and go on with its run
+/// Approve a pending tool call and resume its run
 ///
-/// Shows the tool, its arguments as they would be executed, why a person is asked and the call's digest, and asks at a
-/// terminal. Elsewhere nothing is approved without --digest. The approval holds for exactly what was looked at, once.
+/// Shows the call exactly as it would run, why approval is needed and the call's digest, then asks at a terminal.
+/// Elsewhere nothing is approved without --digest. The approval holds once, for exactly what was shown.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded approve 3f2a
+  bonded approve 3f2a --digest 8b1d02c4 --no-resume")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
     pub(crate) verdict: VerdictArgs,
 }
 
-/// Refuse a call that waits for a person, and go on with its run
+/// Deny a pending tool call and resume its run
 ///
-/// The model is told that the call was denied, and why; the run goes on.
+/// The model is told that the call was denied, and why.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded deny 3f2a --reason \"not that file\"")]
 pub(crate) struct DenyArgs {
-    /// What the model is told
+    /// The reason, as the model is told it
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) reason: String,
 
@@ -32,22 +39,22 @@ pub(crate) struct DenyArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct VerdictArgs {
-    /// The run's id or a unique prefix of it; that of the agent which called it will do too
+    /// The run's id or a unique prefix of it; the calling agent's run works too
     pub(crate) run: String,
 
-    /// Only if this call waits, as `bonded show` numbers it
+    /// Only if this call is pending, as `bonded show` numbers it
     #[arg(long, value_name = "N")]
     pub(crate) call: Option<u32>,
 
-    /// Only if this is the digest of what waits, or its first 8 digits or more; what was looked at is what runs then
+    /// Only if the pending call has this digest (its first 8 digits or more)
     #[arg(long, value_name = "HEX", value_parser = digest)]
     pub(crate) digest: Option<String>,
 
-    /// Show long arguments whole
+    /// Show long arguments in full
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Record it and drive nothing; `bonded resume RUN` goes on
+    /// Record the decision without resuming the run
     #[arg(long)]
     pub(crate) no_resume: bool,
 

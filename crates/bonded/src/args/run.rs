@@ -9,50 +9,80 @@ use clap::Args;
 
 use super::{AgentArgs, LimitArgs, ModelArgs};
 
-/// Run an agent until its goal is reached or a limit ends it
+/// Run an agent on a goal, within limits
 ///
-/// The answer goes to stdout, everything else to stderr. Every step is durable before the next begins;
-/// after a crash, `bonded resume RUN` goes on.
+/// The answer goes to stdout, everything else to stderr. Every step is recorded before the next begins; after a crash
+/// or Ctrl-C, `bonded resume RUN` continues.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    after_help = "\
 Examples:
-  bonded run --model openrouter/qwen/qwen3-coder \"make the tests pass\"
-  echo \"summarise README.md\" | bonded run --model ollama/llama3.1 -
+  bonded run --model openai/gpt-5-mini \"fix the failing test\"
+  cat error.log | bonded run \"why did this fail?\"
+  bonded run --agent reviewer.ai --max-cost 0.50 \"review the last commit\"
+
+All options: bonded run --help",
+    after_long_help = "\
+Examples:
+  bonded run --model openai/gpt-5-mini \"fix the failing test\"
+  cat error.log | bonded run \"why did this fail?\"
+  bonded run --agent reviewer.ai --max-cost 0.50 \"review the last commit\"
   bonded run --model script:replies.jsonl --json \"try it without a model\"
-  bonded run --id nightly-2026-11-15 --max-cost 0.50 --price 0.25,2 @goal.txt
-  bonded run --agent reviewer.ai \"review the last commit\"
+  bonded run --id nightly-2026-11-15 --max-time 10m --ask edit,write @goal.txt
   bonded run --each goals.jsonl --jobs 16 > results.jsonl
 
-A goal file for --each has one goal a line: a JSON string, or {\"goal\": \"...\", \"id\": \"...\"}.
-Given again, it continues what had not ended and repeats nothing.")]
+A goal file for --each has one goal per line: a JSON string, or {\"goal\": \"...\", \"id\": \"...\"}. Given again, it
+resumes the goals that are not finished and repeats nothing."
+)]
 pub(crate) struct RunArgs {
-    /// What is to be done; `-` reads it from stdin, `@FILE` from a file
-    #[arg(value_name = "GOAL", required_unless_present = "each")]
+    /// The goal; `-` or nothing reads stdin, `@FILE` reads a file
+    ///
+    /// With a goal, what is piped in is material for it: it is sent as data beside the goal, cut to 128 KiB.
+    #[arg(value_name = "GOAL")]
     pub(crate) goal: Option<String>,
 
-    /// Run the goals of a JSON Lines file, one result a line on stdout
+    /// Run the goals of a JSON Lines file, one result per line on stdout
     #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["goal", "id", "stream_json"])]
     pub(crate) each: Option<PathBuf>,
 
-    /// How many runs at a time with --each
+    /// Runs at a time with --each
     #[arg(long, value_name = "N", default_value_t = 8, requires = "each")]
     pub(crate) jobs: usize,
 
-    /// The run's id; an id that exists returns or resumes that run
+    /// Id of the run; an id that exists returns or resumes that run
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
 
-    /// The directory that the agent works in [default: the current one]
+    /// Working directory [default: current]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// The agent to run: an agent file
+    /// Agent file
     #[arg(long = "agent", short = 'a', value_name = "FILE.ai", conflicts_with_all = ["system", "base_url", "price", "key_env"])]
     pub(crate) agent_file: Option<PathBuf>,
 
-    /// The agent's system text, instead of the built-in one
+    /// System prompt to use instead of the built-in one
     #[arg(long, value_name = "FILE")]
     pub(crate) system: Option<PathBuf>,
+
+    /// Do not read AGENTS.md
+    #[arg(long, conflicts_with = "agent_file")]
+    pub(crate) no_agents_md: bool,
+
+    /// Print one result object instead of the answer
+    #[arg(long, conflicts_with = "stream_json")]
+    pub(crate) json: bool,
+
+    /// Print each log entry as a line of JSON
+    #[arg(long)]
+    pub(crate) stream_json: bool,
+
+    /// With --stream-json: also print text as it is streamed; implies --stream
+    ///
+    /// The lines are {"live": {"run", "turn", "attempt", "text"}}. They are advisory and not kept: a reply may still be
+    /// rejected, and the next attempt repeats it.
+    #[arg(long, requires = "stream_json", conflicts_with_all = ["json", "no-stream"])]
+    pub(crate) live: bool,
 
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
@@ -62,19 +92,4 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
-
-    /// Print one result object instead of the answer
-    #[arg(long, conflicts_with = "stream_json")]
-    pub(crate) json: bool,
-
-    /// Print each entry of the log as a line of JSON, as it is made
-    #[arg(long)]
-    pub(crate) stream_json: bool,
-
-    /// With --stream-json: print also what models are saying, while they say it; implies --stream
-    ///
-    /// The lines are {"live": {"run", "turn", "attempt", "text"}}. They are advisory: nothing of them is kept, a
-    /// reply may still be rejected, and another attempt says it again.
-    #[arg(long, requires = "stream_json", conflicts_with_all = ["json", "no-stream"])]
-    pub(crate) live: bool,
 }

@@ -4,15 +4,16 @@
 //! What they share is a struct of its own, so that an agent which can be served by one can be served by the other.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
-use super::{AgentArgs, LimitArgs};
+use super::{AgentArgs, LimitArgs, amount};
 
-/// Serve agents as models of an OpenAI-compatible server, or a workspace of notes and rules
+/// Serve agents over an OpenAI-compatible API, or a workspace of notes and rules
 ///
-/// Any OpenAI client can ask an agent as if it were a model: its name is the model's id. Every question is
-/// a run like any other. Stops on Ctrl-C or SIGTERM, after the runs under way; a second one stops at once.
+/// Any OpenAI client can use an agent as a model; the agent's name is the model id, and every request is a run. Ctrl-C
+/// or SIGTERM stops after the runs under way; a second one stops now.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,57 +33,55 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) mcp: bool,
 
-    /// Let the person at an MCP client approve or deny calls that wait for a person
+    /// Let users of MCP clients approve or deny pending calls
     ///
-    /// Whoever has a token can approve then. Clients that cannot ask a person are told that the run waits.
+    /// Every client with a token can approve then. Clients that cannot ask are told that the run waits.
     #[arg(long, requires = "mcp")]
     pub(crate) mcp_ask_client: bool,
 
-    /// After how many seconds the connection of a call over MCP is closed; the client comes back for the rest
+    /// Close the connection of an MCP call after this long; the client reconnects
     ///
     /// For proxies that cut long connections. Clients that do not say how to come back keep theirs.
-    #[arg(long, value_name = "S", requires = "mcp", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) mcp_stream_max: Option<u64>,
+    #[arg(long, value_name = "DURATION", requires = "mcp", value_parser = amount::some_seconds, allow_negative_numbers = true)]
+    pub(crate) mcp_stream_max: Option<Duration>,
 
-    /// Serve the workspace of this directory; what is missing in it is made
+    /// Serve the workspace in this directory; missing files are created
     #[arg(long, env = "BONDED_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Where to listen; port 0 lets the system choose one [default: what the data directory says, else 127.0.0.1:8130]
+    /// Address to listen on; port 0 picks a free port [default: as configured, else 127.0.0.1:8130]
     #[arg(long, value_name = "ADDR:PORT")]
     pub(crate) listen: Option<String>,
 
-    /// A token that clients must send; several may be given. Others on this machine may see it here
-    /// [BONDED_TOKENS: where no flag speaks of tokens]
+    /// Token that clients must send; repeatable; visible to other users of this machine [env: BONDED_TOKENS]
     #[arg(long = "token", value_name = "TOKEN", value_delimiter = ',')]
     pub(crate) tokens: Vec<String>,
 
-    /// A file with one token a line
+    /// File with one token per line
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
 
-    /// Serve everybody on this machine who asks, without a token
+    /// Serve every user of this machine without a token
     ///
-    /// Every user of the machine can have the agents work as you then. Beyond this machine a token is always needed.
+    /// Every user of the machine can then run the agents as you. Other machines always need a token.
     #[arg(long, conflicts_with_all = ["tokens", "token_file"])]
     pub(crate) no_token: bool,
 
-    /// Let the clients of all tokens work in the same directory, and see each other's runs
+    /// One directory for the clients of all tokens, who see each other's runs
     ///
-    /// Where several tokens are given, each has a directory of its own below the working directory otherwise.
+    /// Otherwise, with several tokens, each has its own directory below the working directory.
     #[arg(long)]
     pub(crate) shared_dir: bool,
 
-    /// How many seconds runs may go on after a stop before they are cancelled
-    #[arg(long, value_name = "S", default_value_t = 30)]
-    pub(crate) stop_after: u64,
+    /// Grace period for running agents at shutdown
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = amount::seconds, allow_negative_numbers = true)]
+    pub(crate) stop_after: Duration,
 }
 
-/// Offer agents as tools to an MCP client, over stdin and stdout
+/// Serve agents as MCP tools over stdio
 ///
-/// The client starts this program and speaks the Model Context Protocol with it. Each agent is a tool, every
-/// call is a run like any other, and every run of the store can be read as a resource. When the client closes
-/// the stream, the runs under way are cancelled.
+/// The client starts this program. Each agent is a tool, every call is a run, and every run of the store can be read as
+/// a resource. When the client closes the stream, the runs under way are cancelled.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -94,9 +93,9 @@ pub(crate) struct McpArgs {
     #[command(flatten)]
     pub(crate) served: ServedArgs,
 
-    /// Let the person at the client approve or deny calls that wait for a person
+    /// Let the user of the client approve or deny pending calls
     ///
-    /// The client must be able to ask one (elicitation); others are told that the run waits.
+    /// The client must support elicitation; others are told that the run waits.
     #[arg(long)]
     pub(crate) ask_client: bool,
 }
@@ -104,7 +103,7 @@ pub(crate) struct McpArgs {
 /// What is served, by whatever protocol.
 #[derive(Debug, Args)]
 pub(crate) struct ServedArgs {
-    /// An agent to serve: an agent file; several may be given
+    /// Agent file to serve; repeatable
     #[arg(
         long = "agent",
         short = 'a',
@@ -113,11 +112,11 @@ pub(crate) struct ServedArgs {
     )]
     pub(crate) agent_files: Vec<PathBuf>,
 
-    /// How many runs at a time; ten times as many requests may wait
+    /// Runs at a time; ten times as many requests may wait
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) concurrency: u32,
 
-    /// The directory that the agents work in [default: the current one]
+    /// Working directory [default: current]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 

@@ -4,23 +4,25 @@
 //! must mean the same there; a default must be good for each.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
+use super::amount;
 use crate::options::OptionArgs;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// The base URL of an OpenAI-compatible server [BONDED_BASE_URL: that of models whose provider nobody names]
+    /// Base URL of an OpenAI-compatible server [BONDED_BASE_URL: for models without a provider]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
 
-    /// The variable that holds the key [BONDED_KEY_ENV: of the server at BONDED_BASE_URL]
+    /// Variable that holds the key [BONDED_KEY_ENV: for BONDED_BASE_URL]
     #[arg(long, value_name = "NAME")]
     pub(crate) key_env: Option<String>,
 
-    /// Dollars a million tokens: INPUT,OUTPUT[,CACHED]
+    /// Dollars per million tokens: INPUT,OUTPUT[,CACHED]
     #[arg(long, value_name = "IN,OUT[,CACHED]")]
     pub(crate) price: Option<String>,
 }
@@ -28,19 +30,19 @@ pub(crate) struct ModelArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// The most seconds that the run is driven; 0 = no limit
-    #[arg(long, value_name = "S", default_value_t = 3600)]
-    pub(crate) max_time: u64,
+    /// Time limit, such as 10m; 0: none
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = amount::seconds, allow_negative_numbers = true)]
+    pub(crate) max_time: Duration,
 
-    /// The most tokens, input and output together
-    #[arg(long, value_name = "N")]
+    /// Token limit, input and output together, such as 200k
+    #[arg(long, value_name = "TOKENS", value_parser = amount::tokens, allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u64>,
 
-    /// The most dollars; needs --price where no price is listed
+    /// Cost limit in dollars; needs --price if the model has no built-in price
     #[arg(long, value_name = "USD")]
     pub(crate) max_cost: Option<String>,
 
-    /// End the run when the same thing happens this often in a row; 0 = never [default: 3, agents: 0]
+    /// Stop after N identical steps in a row [default: 3, agents: 0; 0: never]
     #[arg(long, value_name = "N")]
     pub(crate) no_progress: Option<u32>,
 }
@@ -48,23 +50,23 @@ pub(crate) struct LimitArgs {
 /// What agents, and runs without one, have in common.
 #[derive(Debug, Default, Args)]
 pub(crate) struct AgentArgs {
-    /// A configuration file that comes before all others
+    /// Configuration file with the highest precedence
     #[arg(long, value_name = "FILE.json")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Set an option for all agents of the run, whatever their files say
+    /// Set an option for all agents of the run
     #[arg(long = "override", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
 
-    /// Let agent files include what lies outside their own directory
+    /// Allow includes from outside the agent's directory
     #[arg(long)]
     pub(crate) includes_anywhere: bool,
 
-    /// Trust the configuration and agent files that are found, for this once
+    /// Trust the files found in the directory, once
     #[arg(long, conflicts_with = "no_trust")]
     pub(crate) trust: bool,
 
-    /// Take only what tightens of the configuration that is found, also if it is trusted
+    /// Use only the restrictions of files found in the directory
     #[arg(long)]
     pub(crate) no_trust: bool,
 
@@ -74,7 +76,7 @@ pub(crate) struct AgentArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowProgress {
-    /// Show no progress on stderr
+    /// No progress output
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -11,10 +11,18 @@ use super::ShowProgress;
 
 /// List runs, newest first
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded runs
+  bonded runs --limit 100 --json")]
 pub(crate) struct RunsArgs {
-    /// How many at most
+    /// Maximum number of runs
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
+
+    /// List the runs of the rules of this data directory too
+    #[arg(long, env = "BONDED_DATA", value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
 
     /// Print one object a line
     #[arg(long)]
@@ -23,15 +31,20 @@ pub(crate) struct RunsArgs {
 
 /// Show what a run did, step by step
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded show 3f2a                                   by a prefix of its id
+  bonded show 3f2a --turn 4                          one turn in full
+  bonded show 3f2a --follow                          until it ends")]
 pub(crate) struct ShowArgs {
     /// The run's id or a unique prefix of it
     pub(crate) run: String,
 
-    /// Show one turn whole: arguments, outputs, texts
+    /// Show one turn in full: arguments, outputs, texts
     #[arg(long, value_name = "N")]
     pub(crate) turn: Option<u32>,
 
-    /// Go on showing entries as they are made, until the run ends
+    /// Keep showing new entries until the run ends
     #[arg(long, short)]
     pub(crate) follow: bool,
 
@@ -40,22 +53,29 @@ pub(crate) struct ShowArgs {
     pub(crate) json: bool,
 }
 
-/// Go on with a run that was interrupted
+/// Resume an interrupted run
+///
+/// The run continues at its last recorded step, with the model, directory and limits it began with. A command that was
+/// under way is not repeated.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded resume 3f2a                                 by a prefix of its id
+  bonded resume --all                                every interrupted run")]
 pub(crate) struct ResumeArgs {
     /// The run's id or a unique prefix of it
     #[arg(required_unless_present = "all")]
     pub(crate) run: Option<String>,
 
-    /// Every run that was interrupted
+    /// Every interrupted run
     #[arg(long, conflicts_with = "run")]
     pub(crate) all: bool,
 
-    /// The ledger to write the accounts to [default: the one that the run began with]
+    /// Append token and cost records to this file [default: as the run began]
     #[arg(long, value_name = "FILE")]
     pub(crate) billing_file: Option<PathBuf>,
 
-    /// The directory for a snapshot of the run [default: the one that the run began with]
+    /// Write a snapshot of the run to this directory [default: as the run began]
     #[arg(long, value_name = "DIR")]
     pub(crate) sessions_dir: Option<PathBuf>,
 
@@ -66,32 +86,41 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Trust what has changed in the configuration since the run began, for this once; for one run, not with --all
+    /// Trust what changed in the configuration since the run began, once
     #[arg(long)]
     pub(crate) trust: bool,
 }
 
-/// End a run, whichever process drives it
+/// Cancel a run, even one running in another process
+///
+/// A cancelled run has ended for good. To stop one and continue later, press Ctrl-C and use `bonded resume`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded cancel 3f2a
+  bonded cancel 3f2a --reason \"wrong branch\"")]
 pub(crate) struct CancelArgs {
     /// The run's id or a unique prefix of it
     pub(crate) run: String,
 
-    /// Kept in the log as the reason
+    /// The reason, kept in the log
     #[arg(long, default_value = "cancelled by the user")]
     pub(crate) reason: String,
 }
 
-/// Make a new run that stands where a turn of another one began
+/// Start a new run from turn N of another
 ///
-/// The new run's id is printed; `bonded resume ID` drives it. Files are not set back: the tools find the
-/// directory as it is.
+/// Prints the new run's id; `bonded resume ID` starts it. Files are not reset: the tools find the directory as it is.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded fork 3f2a --turn 4
+  bonded fork 3f2a --turn 4 --model openai/gpt-5 --max-turns 80")]
 pub(crate) struct ForkArgs {
     /// The run's id or a unique prefix of it
     pub(crate) run: String,
 
-    /// The turn to begin again
+    /// The turn to start from
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) turn: u32,
 
@@ -99,7 +128,7 @@ pub(crate) struct ForkArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
 
-    /// Another model from there on: PROVIDER/MODEL, `script:FILE`, or with --base-url the model alone
+    /// Another model: PROVIDER/MODEL, `script:FILE`, or with --base-url the model alone
     #[arg(long, short = 'm', value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
@@ -107,7 +136,7 @@ pub(crate) struct ForkArgs {
     #[arg(long, value_name = "URL", requires = "model")]
     pub(crate) base_url: Option<String>,
 
-    /// Another limit of turns from there on
+    /// Another limit of turns
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
 }

@@ -7,49 +7,58 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AgentArgs, LimitArgs, ModelArgs};
+use super::{AgentArgs, LimitArgs, ModelArgs, amount};
 
-/// Work a plan off: each item happens whole, tested and with a receipt, or not at all
+/// Run a plan of work items; each is published whole, tested and signed, or not at all
 ///
-/// Each item works in a copy of the tree. Only what was admitted and passed its tests is published: its files are
-/// exchanged one after the other, which takes milliseconds. A process that dies in between leaves a notice in the tree's
-/// root, and the next `bonded work` there finishes or undoes what was begun. Results go to stdout, everything else to
-/// stderr.
+/// Each item runs in its own copy of the tree. Only what was admitted and passed its tests is published: its files are
+/// replaced one after the other, which takes milliseconds. If the process dies in between, it leaves a notice in the
+/// tree's root, and the next `bonded work` there finishes or undoes the publish. Results go to stdout, everything else
+/// to stderr.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    after_help = "\
 Examples:
   bonded work plan.yaml --model openai/gpt-5-mini
   bonded work plan.json --repo ../site --agent coder.ai --jobs 8 --commit
   bonded work plan.json --dry-run                    levels and limits; nothing runs
-  bonded work --resume                               go on after a crash, repeating nothing
-  bonded verify RECEIPT.json                         check a receipt; needs neither store nor network
+  bonded work --resume                               continue after a crash, repeating nothing
+  bonded verify RECEIPT.json                         check a receipt, without store or network",
+    after_long_help = "\
+Examples:
+  bonded work plan.yaml --model openai/gpt-5-mini
+  bonded work plan.json --repo ../site --agent coder.ai --jobs 8 --commit
+  bonded work plan.json --dry-run                    levels and limits; nothing runs
+  bonded work --resume                               continue after a crash, repeating nothing
+  bonded verify RECEIPT.json                         check a receipt, without store or network
 
 A plan is one work item, or an array of them, as JSON or YAML:
   {\"id\": \"docs\", \"agent_id\": \"agent-1\", \"description\": \"...\", \"dependencies\": [],
    \"constraints\": {\"max_files\": 3}, \"output_files\": [\"docs/\"], \"test_command\": \"make check\"}
-`docs/work.md` describes every field.")]
+`docs/work.md` describes every field."
+)]
 pub(crate) struct WorkArgs {
-    /// The plan's file; `-` reads it from stdin
+    /// Plan file; `-` reads stdin
     #[arg(value_name = "PLAN", required_unless_present = "resume")]
     pub(crate) plan: Option<PathBuf>,
 
-    /// The tree to work on [default: the current directory]
+    /// Tree to work on [default: current directory]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
 
-    /// How many items of a level at a time
+    /// Items of a level at a time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: u16,
 
-    /// Who works: an agent file for all items, or ID=FILE.ai for those of one agent_id; several may be given
+    /// Agent file for all items, or ID=FILE.ai for one agent_id; repeatable
     #[arg(long = "agent", short = 'a', value_name = "[ID=]FILE.ai", conflicts_with_all = ["base_url", "price", "key_env"])]
     pub(crate) agent_files: Vec<String>,
 
-    /// Check the plan and print its levels and limits; nothing runs
+    /// Check the plan and print its levels and limits; run nothing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
 
-    /// Go on with a plan that was interrupted: its id, or nothing for the last one of this tree
+    /// Resume an interrupted plan: its id, or the last one of this tree
     #[arg(long, value_name = "PLAN_ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "plan")]
     pub(crate) resume: Option<String>,
 
@@ -58,26 +67,29 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "PLAN_ID", conflicts_with = "resume", hide = true)]
     pub(crate) plan_id: Option<String>,
 
-    /// Make one git commit for each item that succeeds
+    /// Make one git commit per successful item
     #[arg(long)]
     pub(crate) commit: bool,
 
-    /// Admit also what was admitted before, on the same state of the tree
+    /// Accept a change that was already accepted once
     #[arg(long)]
     pub(crate) again: bool,
 
-    /// The limits of items that do not say their own
+    /// Limits of items that set none
     #[arg(long, value_name = "NAME", value_parser = ["default", "production", "strict"], default_value = "default")]
     pub(crate) limits_of: String,
 
-    /// Wait so long at most for dependencies that other plans on this tree have yet to do, and for the tree while one
-    /// works on it; 0 refuses at once [default: 300000 for dependencies, 0 for the tree]
-    #[arg(long, value_name = "MS")]
+    /// Wait for other plans: their results and this tree; 0: refuse at once [default: 5m for results, 0 for the tree]
+    #[arg(long = "wait", alias = "wait-ms", value_name = "DURATION", value_parser = amount::milliseconds, allow_negative_numbers = true)]
     pub(crate) wait_ms: Option<u64>,
 
-    /// The agents' system text, instead of the built-in one
+    /// System prompt to use instead of the built-in one
     #[arg(long, value_name = "FILE", conflicts_with = "agent_files")]
     pub(crate) system: Option<PathBuf>,
+
+    /// Print the results as JSON: one object for one item, else an array
+    #[arg(long)]
+    pub(crate) json: bool,
 
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
@@ -87,8 +99,4 @@ pub(crate) struct WorkArgs {
 
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
-
-    /// Print the results as JSON: one object for one item, else an array
-    #[arg(long)]
-    pub(crate) json: bool,
 }

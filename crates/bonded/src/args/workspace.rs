@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 /// Where the workspaces are.
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
-    /// The data directory, as `bonded init` made it
+    /// Data directory, as created by `bonded init`
     #[arg(
         long,
         global = true,
@@ -27,14 +27,14 @@ pub(crate) struct PlaceArgs {
     #[command(flatten)]
     pub(crate) data: DataArgs,
 
-    /// The workspace: its id or its name [default: the oldest]
+    /// Workspace id or name [default: the oldest]
     #[arg(long, short, global = true, value_name = "WORKSPACE")]
     pub(crate) workspace: Option<String>,
 }
 
-/// Make the data directory of a workspace server
+/// Create a workspace
 ///
-/// It holds config.json, agent-prompt.json, the owner's token and the stores. What is there already is left as it is.
+/// Its data directory holds config.json, agent-prompt.json, the owner's token and the stores. Existing files are kept.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,7 +45,7 @@ pub(crate) struct InitArgs {
     pub(crate) dir: PathBuf,
 }
 
-/// Notes: list, show, write, search
+/// List, show, write and search notes
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -54,6 +54,7 @@ Examples:
   bonded note list
   bonded note show Shopping
   bonded note edit Shopping \"- milk and bread\"
+  bonded note edit 3f2a                              in $VISUAL or $EDITOR, by a prefix of its id
   bonded note search milk
 
 A note is named by its id or by its title.")]
@@ -73,18 +74,20 @@ pub(crate) enum NoteCommand {
     Edit(NoteEditArgs),
     History(NoteHistoryArgs),
     Search(NoteSearchArgs),
+    /// Delete a note
     Delete(NoteNameArgs),
+    /// Restore a deleted note
     Undelete(NoteNameArgs),
 }
 
-/// List notes, the last written to first
+/// List notes, most recently changed first
 #[derive(Debug, Args)]
 pub(crate) struct NoteListArgs {
     /// Only notes of this kind
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
 
-    /// Deleted notes too
+    /// Include deleted notes
     #[arg(long)]
     pub(crate) deleted: bool,
 
@@ -100,7 +103,7 @@ pub(crate) struct NoteListArgs {
 /// Print a note's text
 #[derive(Debug, Args)]
 pub(crate) struct NoteShowArgs {
-    /// The note's id or title
+    /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 
     /// The note as it was at this version
@@ -119,9 +122,9 @@ pub(crate) struct NoteAddArgs {
     #[arg(value_name = "TITLE")]
     pub(crate) title: Option<String>,
 
-    /// The text; `-` reads it from stdin, `@FILE` from a file
-    #[arg(value_name = "TEXT", default_value = "", allow_hyphen_values = true)]
-    pub(crate) text: String,
+    /// The text; `-` reads it from stdin, `@FILE` from a file; without it, at a terminal, your editor is opened
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) text: Option<String>,
 
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
@@ -133,10 +136,10 @@ pub(crate) struct NoteAddArgs {
 /// Change a note
 #[derive(Debug, Args)]
 pub(crate) struct NoteEditArgs {
-    /// The note's id or title
+    /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 
-    /// The new text; `-` reads it from stdin, `@FILE` from a file
+    /// The new text; `-` reads it from stdin, `@FILE` from a file; without anything to change, your editor is opened
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
 
@@ -151,10 +154,10 @@ pub(crate) struct NoteEditArgs {
     pub(crate) base_version: Option<u64>,
 }
 
-/// Show what happened to a note, the last first
+/// Show the changes of a note, newest first
 #[derive(Debug, Args)]
 pub(crate) struct NoteHistoryArgs {
-    /// The note's id or title
+    /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 
     #[arg(long, value_name = "N", default_value_t = 50)]
@@ -175,21 +178,21 @@ pub(crate) struct NoteSearchArgs {
     pub(crate) json: bool,
 }
 
-/// A note that is named
+/// A note by its name.
 #[derive(Debug, Args)]
 pub(crate) struct NoteNameArgs {
-    /// The note's id or title
+    /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
 }
 
-/// Rules: what is done by itself when something happens
+/// Manage rules that run when something happens
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   bonded rule add rule.json
   bonded rule list
-  bonded rule disable 6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11
-  bonded rule launch 6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11
+  bonded rule disable 6f1c                           by a prefix of its id
+  bonded rule launch 6f1c
   bonded rule runs
 
 A rule is a JSON object with trigger, condition_json and action_json; docs/rules.md describes them. The server that
@@ -211,17 +214,27 @@ pub(crate) enum RuleCommand {
         json: bool,
     },
     /// Print a rule as JSON
-    Show { rule: String },
+    Show {
+        /// The rule's id or a unique prefix of it
+        rule: String,
+    },
     /// Add the rule of a JSON file and print its id; `-` reads it from stdin
     Add { file: PathBuf },
-    /// Let a rule act
-    Enable { rule: String },
-    /// Let a rule rest
-    Disable { rule: String },
+    /// Enable a rule
+    Enable {
+        /// The rule's id or a unique prefix of it
+        rule: String,
+    },
+    /// Disable a rule
+    Disable {
+        /// The rule's id or a unique prefix of it
+        rule: String,
+    },
     /// Queue a run of a rule and print its id
     Launch {
+        /// The rule's id or a unique prefix of it
         rule: String,
-        /// Run it for this event; for one that it has run for already, that run is printed
+        /// Run it for this event; an event it already ran for prints that run
         #[arg(long, value_name = "ID")]
         event: Option<String>,
     },
@@ -238,14 +251,14 @@ pub(crate) enum RuleCommand {
     },
 }
 
-/// People: who may come in, and with what
+/// Manage users, their tokens and passwords
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   bonded user add ada                        prints her token
   bonded user add bob --invite               prints an invitation to set a password, good once
   bonded user list
-  bonded user disable ada                    nothing that she has opens anything, until `enable`
+  bonded user disable ada                    until `enable`
   bonded user token ada --only               a new token, and all others are revoked
   bonded user password ada < password.txt
   bonded user owner ada                      makes her the owner of the installation
@@ -267,22 +280,22 @@ pub(crate) enum UserCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a user and print a token
+    /// Add a user and print a token
     Add {
         name: String,
         /// Print an invitation to set a password instead
         #[arg(long)]
         invite: bool,
     },
-    /// Print an invitation with which a user sets a password, once; an earlier one is void
+    /// Print a one-time invitation to set a password; earlier ones become void
     Invite { user: String },
-    /// Keep a user out, with all that they have
+    /// Disable a user: tokens, sessions and password stop working
     Disable { user: String },
-    /// Let a user in again
+    /// Enable a user
     Enable { user: String },
     /// Delete a user; workspaces that only they owned become the owner's
     Delete { user: String },
-    /// Make a token for a user and print it
+    /// Create a token for a user and print it
     Token {
         user: String,
         /// What it is for
@@ -300,7 +313,7 @@ pub(crate) enum UserCommand {
     Password { user: String },
     /// End all sessions of a user
     Logout { user: String },
-    /// Make a user the owner of the installation; the file owner-token holds their token then
+    /// Make a user the owner; the file owner-token then holds their token
     Owner { user: String },
 }
 
@@ -308,6 +321,9 @@ pub(crate) enum UserCommand {
 ///
 /// Each note is a file with its fields before the text. `bonded import` reads them back exactly.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded export backup")]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
@@ -319,11 +335,15 @@ pub(crate) struct ExportArgs {
 
 /// Read Markdown files into a workspace
 ///
-/// Files of `bonded export` become the notes that they were: one whose id is known changes that note, where it differs.
-/// Every other file, of an Obsidian vault for example, becomes a note with all of its text, its front matter too; its tags
-/// are the keywords, and metadata says where it lies. Read again, it is the same note. Directories are looked into, hidden
-/// ones and links are not. What is not taken is named with the reason, and the exit code is 1.
+/// Files written by `bonded export` become the notes they were; a note with a known id is changed where it differs. Every
+/// other file, such as one of an Obsidian vault, becomes a note with its whole text and front matter; its tags become
+/// keywords, and its metadata names the file. Importing it again updates the same note. Subdirectories are read; hidden
+/// ones and links are not. Files that are not imported are named with the reason, and the exit code is 1.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded import backup
+  bonded import ~/vault --vault work --all-or-nothing")]
 pub(crate) struct ImportArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
@@ -332,15 +352,15 @@ pub(crate) struct ImportArgs {
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 
-    /// What the directory is called: notes of the same name are found again wherever it lies [default: its path]
+    /// Name of the vault, which finds its notes again wherever it lies [default: its path]
     #[arg(long, value_name = "NAME")]
     pub(crate) vault: Option<String>,
 
-    /// Take the file's text where a note was changed here too since it was taken in
+    /// Prefer the file where the note was changed here too
     #[arg(long)]
     pub(crate) overwrite: bool,
 
-    /// Read all files before the first is taken in, and take none if one is broken
+    /// Read all files first, and import none if one is broken
     #[arg(long)]
     pub(crate) all_or_nothing: bool,
 }

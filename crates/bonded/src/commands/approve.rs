@@ -83,7 +83,8 @@ pub(super) async fn judge(
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    let cancel = signals::cancel_on_signal();
+    signals::interrupt_on_signal();
+    let cancel = CancellationToken::new();
     let code = go_on(args, &mut host, &root, cancel).await;
     tools.stop().await;
     code

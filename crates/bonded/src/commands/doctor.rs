@@ -1,8 +1,11 @@
-//! `bonded doctor`: what is here, what is missing, and how to get it.
+//! `bonded doctor`: what to do next, what is here, what is missing, and how to get it.
 //!
+//! The first line is the conclusion; the rest is what it rests on.
 //! It never changes anything: no store, no directory and no configuration is made, and no secret is shown. Each
 //! check stands alone, so that one which fails hides no other. What is missing is no error, since most of it need
 //! not be there; the exit code speaks of what is broken only.
+
+mod models;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -12,38 +15,40 @@ use bonded_host::agent::{Keyring, WINDOW_TOKENS};
 use bonded_host::config::Config;
 use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, shortfalls};
 use bonded_host::sandbox_trial::attempt;
-use bonded_host::{KNOWN_PROVIDERS, KnownProvider, windows};
+use bonded_host::windows;
 use bonded_kernel::{Target, WindowSource};
 use bonded_state::{ListFilter, SqliteStore, Store as _};
-use bonded_transport::{Credentials, Providers, Transport as _, models, probe};
+use bonded_transport::{Providers, Transport as _};
 use bonded_work::tree::{Isolation, Isolations};
 use bonded_work::{UnfinishedPublish, Workshop, unfinished_publishes};
 use bonded_workspace::ProviderHealth;
 
-use crate::args::{ConfigPlaceArgs, DoctorArgs, variable};
+use crate::args::{ConfigPlaceArgs, DoctorArgs};
 use crate::commands::config;
 use crate::error::{CliError, Code};
-use crate::workspace::config_file;
+
 use crate::{agents, output, settings, trust};
-use bonded_host::shapes::text::grouped;
+use bonded_host::shapes::text::{counted, duration, grouped};
+use bonded_serve::workspace::configured::Configured;
 use bonded_serve::workspace::data_dir::DataDir;
 
 /// One line of the report.
-/// What is there; what is not, and how to get it; what is broken.
+/// What is there; what is not, and how to get it; what is not and need not be; what is broken.
 enum Finding {
     Good(String),
     Missing(String, String),
+    Absent(String),
     /// The program cannot work like this.
     Bad(CliError),
 }
 
 /// The exit code is that of the last thing that is broken.
 pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    output::stdout(&format!("bonded {}", env!("CARGO_PKG_VERSION")));
+    let models = models::check().await;
     let mut worst = ExitCode::SUCCESS;
     let mut sections = vec![
+        ("models", models.findings),
         ("store", vec![check_store(store).await]),
-        ("models", check_models().await),
         ("windows", check_windows().await),
         ("configuration", check_layers()),
         ("sandbox", check_sandbox().await),
@@ -54,6 +59,9 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
     if let Some(data) = &args.data {
         sections.push(("workspace", check_workspace(data).await));
     }
+    let all = sections.iter().flat_map(|(_, findings)| findings);
+    output::stdout(&conclusion(all, models.next.as_deref()));
+    output::stdout(&format!("bonded {}", env!("CARGO_PKG_VERSION")));
     for (title, findings) in sections {
         output::stdout(&format!("\n{title}"));
         for finding in findings {
@@ -62,6 +70,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
                 Finding::Missing(what, how) => {
                     output::stdout(&format!("  missing  {what}\n           {how}"));
                 }
+                Finding::Absent(what) => output::stdout(&format!("  -        {what}")),
                 Finding::Bad(error) => {
                     worst = ExitCode::from(error.exit_code());
                     output::stdout(&format!("  BROKEN   {}", error.render()));
@@ -72,6 +81,28 @@ pub(crate) async fn doctor(args: &DoctorArgs, store: Option<&Path>) -> Result<Ex
     Ok(worst)
 }
 
+/// What a person should do next, in one sentence.
+fn conclusion<'a>(all: impl Iterator<Item = &'a Finding>, next: Option<&str>) -> String {
+    let broken: Vec<&CliError> = all
+        .filter_map(|finding| match finding {
+            Finding::Bad(error) => Some(error),
+            Finding::Good(_) | Finding::Missing(..) | Finding::Absent(_) => None,
+        })
+        .collect();
+    match (broken.as_slice(), next) {
+        ([first, ..], _) => {
+            let first = first.message().lines().next().unwrap_or_default();
+            let count = counted(broken.len(), "thing");
+            let verb = if broken.len() == 1 { "is" } else { "are" };
+            format!("Not ready: {count} {verb} broken. First: {first}")
+        }
+        ([], Some(next)) => format!("Ready. Try: {next}"),
+        ([], None) => "No model yet. Export OPENAI_API_KEY, or another key below, or start Ollama; then run `bonded doctor` \
+                       again. Without any: bonded demo"
+            .into(),
+    }
+}
+
 /// Opened to read, so that a store on a disk that cannot be written is looked at too.
 async fn check_store(argument: Option<&Path>) -> Finding {
     let path = match settings::store_path(argument) {
@@ -80,61 +111,19 @@ async fn check_store(argument: Option<&Path>) -> Finding {
     };
     if !path.exists() {
         let what = format!("{} does not exist yet", path.display());
-        return Finding::Missing(what, "the first run makes it".into());
+        return Finding::Missing(what, "created by the first run".into());
     }
     let store = match SqliteStore::open_to_read(&path) {
         Ok(store) => store,
         Err(error) => return Finding::Bad(error.into()),
     };
     match store.list(ListFilter::default()).await {
-        Ok(runs) => Finding::Good(format!("{} holds {} runs", path.display(), runs.len())),
+        Ok(runs) => {
+            let count = counted(runs.len(), "run");
+            Finding::Good(format!("{}: {count}", path.display()))
+        }
         Err(error) => Finding::Bad(error.into()),
     }
-}
-
-/// A provider that needs a key is not asked, for that would send it; one without is on this machine, and is.
-async fn check_models() -> Vec<Finding> {
-    let mut findings = vec![match variable("BONDED_MODEL") {
-        None => Finding::Missing(
-            "BONDED_MODEL is not set".into(),
-            "name a model with --model or in an agent file, or set it once for where neither does: \
-             export BONDED_MODEL=PROVIDER/MODEL"
-                .into(),
-        ),
-        Some(model) => Finding::Good(format!(
-            "BONDED_MODEL is {model}: it is asked where neither --model nor an agent file names one"
-        )),
-    }];
-    findings.push(Finding::Good(format!(
-        "prices and windows of {} models are listed as of {} ({}); `pricing` and `contextWindow` count more",
-        models::ModelRow::rows().count(),
-        models::listed_on(),
-        models::listed_by()
-    )));
-    for known in KNOWN_PROVIDERS {
-        findings.push(match known.key(variable).map(|key| key.name) {
-            Some(key) if variable(key).is_some() => {
-                Finding::Good(format!("{}: {key} is set", known.name))
-            }
-            Some(key) => Finding::Missing(
-                format!("{}: {key} is not set", known.name),
-                format!("export {key}=... to use {}/MODEL", known.name),
-            ),
-            None => match probe(&target_of(known), Credentials::default()).await {
-                Ok(models) => Finding::Good(format!(
-                    "{}: {} answers with {}",
-                    known.name,
-                    known.endpoint,
-                    models.map_or("no list of models".into(), |it| models_text(&it))
-                )),
-                Err(_) => Finding::Missing(
-                    format!("{}: nothing answers at {}", known.name, known.endpoint),
-                    "start its server, or name another one with --base-url".into(),
-                ),
-            },
-        });
-    }
-    findings
 }
 
 /// How much the models take in that are named here, and who says so. A server that could say is asked.
@@ -220,14 +209,6 @@ fn check_layers() -> Vec<Finding> {
     findings
 }
 
-fn models_text(models: &[String]) -> String {
-    match models {
-        [] => "no models".into(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} and {} more models", rest.len()),
-    }
-}
-
 /// What holds for commands here: at each level one is started and looked at. For each part that the machine lacks, how to
 /// get it.
 /// What the machine claims to have is not believed: a command is started and tries what should be refused.
@@ -284,8 +265,8 @@ fn limits_text(limits: &ProcessLimits) -> String {
         _ => format!("{bytes} bytes"),
     };
     format!(
-        "each process of a command: {} s of the processor, {} of memory, files of {}; {} processes at the same time",
-        limits.cpu_s,
+        "limits per process: {} CPU, {} memory, {} per file; {} processes at a time",
+        duration(limits.cpu_s.saturating_mul(1000)),
         size(limits.memory_bytes),
         size(limits.file_bytes),
         limits.processes,
@@ -325,9 +306,9 @@ fn check_work(argument: Option<&Path>) -> Vec<Finding> {
         .unwrap_or_else(std::env::temp_dir);
     let found = Isolations::probe(&program, Path::new("."), &copies);
     findings.push(Finding::Good(match found.best() {
-        Isolation::Overlay => "copies of trees: overlay; they cost only what is changed".into(),
-        Isolation::Reflink => "copies of trees: reflink; contents are shared until changed".into(),
-        Isolation::Copy => "copies of trees: whole; each costs as much as the tree".into(),
+        Isolation::Overlay => "work copies: overlay (only changes use disk)".into(),
+        Isolation::Reflink => "work copies: reflink (contents are shared until changed)".into(),
+        Isolation::Copy => "work copies: whole (each uses as much disk as the tree)".into(),
     }));
     if let Err(why) = found.overlay {
         let how = "allow user namespaces and overlay mounts to make copies cheap";
@@ -349,7 +330,7 @@ async fn check_workspace(data: &Path) -> Vec<Finding> {
         Some((what, how)) => Finding::Missing(what, how),
     };
     let good = format!(
-        "{}: configuration and prompt are well",
+        "{}: configuration and prompt are valid",
         dir.path().display()
     );
     vec![Finding::Good(good), provider]
@@ -358,12 +339,11 @@ async fn check_workspace(data: &Path) -> Vec<Finding> {
 /// A directory whose files make sense.
 fn opened(data: &Path) -> Result<(DataDir, Arc<ProviderHealth>), CliError> {
     let dir = DataDir::open(data)?;
-    let configured = config_file::read(&dir)?;
+    let configured = Configured::read(&dir, agents::variables())?;
     dir.check_prompt(&configured.prompt_file)?;
-    let variables = config_file::variables(data)?;
-    output::mask_with(variables.secrets());
+    output::mask_with(configured.variables.secrets());
     let silent = Arc::new(|_: &str| {});
-    let provider = config_file::provider(&dir, &configured.config, variables, silent)?;
+    let provider = configured.provider(silent)?;
     Ok((dir, provider))
 }
 
@@ -401,12 +381,5 @@ fn check_git() -> Finding {
             "install it with your package manager; runs work without it, the demo shows less"
                 .into(),
         ),
-    }
-}
-
-fn target_of(known: &KnownProvider) -> Target {
-    Target {
-        dialect: known.dialect,
-        ..Target::new(known.name, known.endpoint, "")
     }
 }

@@ -12,7 +12,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use bonded_host::{HostError, Many, PendingReview, RunResult, many};
+use bonded_host::{CancellationToken, HostError, Many, PendingReview, RunResult, many};
 use bonded_kernel::{Run, RunId};
 use bonded_state::Store;
 use futures_util::StreamExt as _;
@@ -36,16 +36,21 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
     let store = settings::open_store(store)?;
     let shown = Verbosity::of(&prepared.options);
     let (host, tools) = agents::host(store.clone(), prepared.workplace.clone(), shown);
-    let cancel = signals::cancel_on_signal();
+    let interrupt = signals::interrupt_on_signal();
     let batch = GoalBatch::new(&prepared, &store, goals)?;
     let mut succeeded = 0;
     let fitting = batch.report_unfit().await;
-    // Once cancelled, no goal that has not begun is begun.
-    let stopped = cancel.clone();
-    let is_over = move || stopped.is_cancelled() || signals::interrupt().is_cancelled();
-    let begun = fitting.into_iter().take_while(|_| !is_over());
+    // Once interrupted, no goal that has not begun is begun.
+    let begun = fitting
+        .into_iter()
+        .take_while(|_| !interrupt.is_cancelled());
     let begun = begun.map(|id| batch.begin(id));
-    let mut results = pin!(many(Arc::new(host), begun, args.jobs, cancel));
+    let mut results = pin!(many(
+        Arc::new(host),
+        begun,
+        args.jobs,
+        CancellationToken::new()
+    ));
     let mut ended = 0;
     while let Some((id, result)) = results.next().await {
         ended += usize::from(!matches!(result, Err(HostError::Interrupted { .. })));
@@ -58,9 +63,10 @@ pub(crate) async fn each(args: &RunArgs, store: Option<&Path>) -> Result<ExitCod
             "{succeeded} of {total} goals succeeded, {ended} runs ended"
         ));
     }
-    if signals::interrupt().is_cancelled() && ended < total {
-        let message = "the goals that are left go on when the same file is given again";
-        return Err(CliError::new(Code::Interrupted, message));
+    if interrupt.is_cancelled() && ended < total {
+        let message = "not all goals are done";
+        let hint = "Resume: give the same file again";
+        return Err(CliError::new(Code::Interrupted, message).hint(hint));
     }
     if succeeded == total {
         Ok(ExitCode::SUCCESS)

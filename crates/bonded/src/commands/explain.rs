@@ -1,9 +1,11 @@
 //! `bonded explain`: the page of an error code.
 //!
-//! The pages are built in. An unknown code is answered with all that there are, since what was typed came from a
-//! message of this program or another version of it.
+//! The pages are built in. An unknown code is answered with the one that was probably meant; without a code, all are
+//! listed.
 
 use std::process::ExitCode;
+
+use bonded_kernel::{nearest, short};
 
 use crate::args::ExplainArgs;
 use crate::error::{CliError, Code};
@@ -16,11 +18,14 @@ pub(crate) fn explain(args: &ExplainArgs) -> Result<ExitCode, CliError> {
         Some(asked) => match pages().find(|(name, _)| name == asked) {
             Some((_, page)) => output::stdout(page.trim_end()),
             None => {
-                return Err(CliError::new(
-                    Code::Usage,
-                    format!("there is no error code {asked:?}"),
-                )
-                .hint(format!("there are: {}", names().join(", "))));
+                let meant = nearest(asked, names());
+                let meant = meant.map(|it| format!(". Did you mean {it}?"));
+                let message = format!(
+                    "there is no error code {}{}",
+                    short(asked),
+                    meant.unwrap_or_default()
+                );
+                return Err(CliError::new(Code::Usage, message).hint("list them: bonded explain"));
             }
         },
     }

@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use crate::args::InitArgs;
 use crate::error::CliError;
 use crate::output;
-use crate::workspace::open_workspace::OpenWorkspace;
+use crate::workspace::opening;
 
 pub(crate) async fn init(args: &InitArgs) -> Result<ExitCode, CliError> {
-    let opened = OpenWorkspace::open(&args.dir).await?;
+    let opened = opening::open(&args.dir).await?;
     let shown = opened.dir.path().display();
     output::stderr(&format!("ready: bonded serve --data {shown}"));
     Ok(ExitCode::SUCCESS)

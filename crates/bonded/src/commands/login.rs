@@ -41,7 +41,7 @@ pub(crate) async fn login(args: &LoginArgs) -> Result<ExitCode, CliError> {
         .filter(|it| !it.is_empty())
         .cloned()
         .collect();
-    let found = find(&args.place, &args.server, &scopes)?;
+    let found = find(&(&args.place).into(), &args.server, &scopes)?;
     let is_json = args.place.json;
     let visit = move |url: &str| {
         if is_json {

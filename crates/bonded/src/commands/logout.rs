@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::output;
 
 pub(crate) async fn logout(args: &LogoutArgs) -> Result<ExitCode, CliError> {
-    let found = find(&args.place, &args.server, &[])?;
+    let found = find(&(&args.place).into(), &args.server, &[])?;
     let server = &args.server;
     output::stderr(&match found.logout().await? {
         true => format!("logged out of {server}"),

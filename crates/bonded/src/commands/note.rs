@@ -14,6 +14,7 @@ use crate::args::{
     NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs, NoteHistoryArgs, NoteListArgs,
     NoteSearchArgs, NoteShowArgs,
 };
+use crate::editor::{Edited, Editor};
 use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::render::table::{self, Side};
@@ -137,17 +138,30 @@ async fn show(notes: &Notebook, args: &NoteShowArgs) -> Result<(), CliError> {
 
 /// The id is on stdout alone, so that a script can go on with it.
 async fn add(notes: &Notebook, args: &NoteAddArgs) -> Result<(), CliError> {
+    let mut edited = None;
+    let markdown = match (&args.text, Editor::at_terminal()) {
+        (Some(text), _) => read_text(text)?,
+        (None, None) => String::new(),
+        (None, Some(editor)) => {
+            let Some(written) = editor.edit("")? else {
+                output::stderr("nothing was written; there is no new note");
+                return Ok(());
+            };
+            edited.insert(written).text.clone()
+        }
+    };
     let new = NewNote {
         note_id: ids::note(),
         workspace_id: notes.workspace.workspace_id,
         title: args.title.clone(),
-        markdown: read_text(&args.text)?,
+        markdown,
         note_kind: args.kind.clone(),
         access_scope: Default::default(),
         keywords: args.keywords.clone(),
         metadata: Default::default(),
     };
-    let written = notes.write(Change::CreateNote(new)).await?;
+    let written = notes.write(Change::CreateNote(new)).await;
+    let written = written.map_err(|error| kept(edited, error))?;
     if let WriteOutcome::Note(note) = &written.outcome {
         report("wrote", note);
         output::stdout(&note.note_id.to_string());
@@ -181,26 +195,42 @@ fn read_text(argument: &str) -> Result<String, CliError> {
 /// read a moment before is the base.
 async fn edit(notes: &Notebook, args: &NoteEditArgs) -> Result<(), CliError> {
     let note = notes.note(&args.note).await?;
-    let edit = NoteEdit {
+    let mut edit = NoteEdit {
         title: args.title.clone(),
         markdown: args.text.as_deref().map(read_text).transpose()?,
         keywords: args.keywords.clone(),
         ..NoteEdit::default()
     };
+    let mut edited = None;
     if edit == NoteEdit::default() {
-        let message = "nothing to change: give a text, --title or --keywords";
-        return Err(CliError::new(Code::Usage, message));
+        let message = "nothing to change: give a text, --title or --keywords, or set EDITOR";
+        let editor = Editor::of_variables();
+        let editor = editor.ok_or_else(|| CliError::new(Code::Usage, message))?;
+        let Some(written) = editor.edit(&note.markdown)? else {
+            output::stderr(&format!("{:?} is as it was", note.title));
+            return Ok(());
+        };
+        edit.markdown = Some(edited.insert(written).text.clone());
     }
     let change = Change::UpdateNote(NoteWrite {
         note_id: note.note_id,
         base_version: args.base_version.unwrap_or(note.version),
         edit,
     });
-    let written = notes.write(change).await?;
+    let written = notes.write(change).await;
+    let written = written.map_err(|error| kept(edited, error))?;
     if let WriteOutcome::Note(note) = &written.outcome {
         report("changed", note);
     }
     Ok(())
+}
+
+/// A text of an editor that was refused is not lost.
+fn kept(edited: Option<Edited>, error: CliError) -> CliError {
+    match edited {
+        Some(edited) => edited.kept(error),
+        None => error,
+    }
 }
 
 async fn history(notes: &Notebook, args: &NoteHistoryArgs) -> Result<(), CliError> {

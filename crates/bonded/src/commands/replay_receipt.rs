@@ -35,7 +35,7 @@ pub(crate) async fn replay(
         true => ReplaySource::Model,
         false => ReplaySource::Recording,
     };
-    let cancel = signals::cancel_on_signal();
+    let cancel = signals::interrupt_on_signal();
     let replayed = Box::pin(replay_item(host, &workshop, &receipt, asked, cancel)).await;
     tools.stop().await;
     let replayed = replayed?;

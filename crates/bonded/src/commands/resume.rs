@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use bonded_host::shapes::listing;
 use bonded_host::trust::Stance;
-use bonded_host::{Host, Status};
+use bonded_host::{CancellationToken, Host, Status};
 use bonded_kernel::{Event, RunFiles, RunId};
 use bonded_state::{ListFilter, Listed, Store};
 
@@ -32,7 +32,8 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     };
     let (mut host, tools) = settings::host(store.clone(), stance);
     let keeper = Keeper::new(store.clone());
-    let cancel = signals::cancel_on_signal();
+    signals::interrupt_on_signal();
+    let cancel = CancellationToken::new();
     let runs = match &args.run {
         Some(named) => vec![settings::find_run(&*store, named).await?],
         None => interrupted(&*store).await?,
@@ -44,7 +45,7 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     let mut all_succeeded = true;
     for id in runs {
         if signals::interrupt().is_cancelled() {
-            let message = "not all runs were gone on with";
+            let message = "not all runs were resumed";
             return Err(CliError::new(Code::Interrupted, message));
         }
         let run = one(args, &mut host, &keeper, id, cancel.clone()).await;
@@ -85,7 +86,7 @@ pub(crate) async fn one(
     host: &mut Host,
     keeper: &Keeper,
     id: RunId,
-    cancel: bonded_host::CancellationToken,
+    cancel: CancellationToken,
 ) -> Result<ExitCode, CliError> {
     let store = &host.store.clone();
     let kept = kept(args, &**store, &id).await?;

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bonded_host::accounting::accounts;
-use bonded_host::{Goal, Host, HostError, PendingReview, RunResult};
+use bonded_host::instructions::Instructions;
+use bonded_host::{CancellationToken, Goal, Host, HostError, PendingReview, RunResult};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
 use bonded_work::publish::notice_at;
@@ -23,6 +24,7 @@ use crate::render::trace::Trace;
 use bonded_host::shapes::{result, text, waiting};
 
 use crate::settings::RunSetup;
+use crate::stdin::{self, Piped};
 use crate::{agents, goal, output, refused, settings, signals};
 use bonded_host::keeping::Keeper;
 
@@ -32,9 +34,8 @@ const NOT_FINAL: &str =
 
 /// A tree that was left half published is warned of, and no reason to refuse: the run may be there to look into it.
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let argument = args.goal.as_deref().unwrap_or_default();
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
-    let input = goal::read(argument)?;
+    let (input, piped) = goal_and_material(args)?;
     let drawn = Host::draw_id();
     let name = chosen.as_ref().map_or(Name::Drawn(&drawn), Name::Chosen);
     let prepared = match settings::prepare(&args.into()) {
@@ -55,12 +56,72 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     }
     let store = settings::open_store(store)?;
     let goal = prepared.checked_goal(input.clone());
-    if let Err(error) = prepared.check(&input) {
+    let checked = refuse_material_of_json(&prepared, piped.as_ref());
+    if let Err(error) = checked.and_then(|()| prepared.check(&input)) {
         return Err(refuse(&*store, name, goal, error, args.json).await);
     }
-    match drive(args, &store, prepared, goal.clone(), name).await {
+    let brought = Brought {
+        piped: piped.as_ref(),
+        instructions: &prepared.instructions.clone(),
+    };
+    for warning in piped.iter().flat_map(|piped| &piped.warnings) {
+        output::stderr(&format!("warning: {warning}"));
+    }
+    match drive(args, &store, prepared, goal.clone(), name, &brought).await {
         Ok(run) => conclude(&*store, &run, args.json, args.stream_json).await,
         Err(error) => Err(refuse(&*store, name, goal, error, args.json).await),
+    }
+}
+
+/// What is asked, and what was piped in for it. Without a goal, what is piped in is the goal.
+fn goal_and_material(args: &RunArgs) -> Result<(String, Option<Piped>), CliError> {
+    match args.goal.as_deref() {
+        None => Ok((goal::read_stdin()?, None)),
+        Some("-") => Ok((goal::read("-")?, None)),
+        Some(argument) => {
+            let asked = goal::read(argument)?;
+            Ok(match stdin::piped()? {
+                None => (asked, None),
+                Some(piped) => (piped.beside(&asked), Some(piped)),
+            })
+        }
+    }
+}
+
+/// An agent that takes JSON takes nothing beside it.
+fn refuse_material_of_json(prepared: &RunSetup, piped: Option<&Piped>) -> Result<(), CliError> {
+    match piped {
+        Some(_) if prepared.takes_json() => {
+            let message = "this agent takes JSON and nothing beside it, and something was piped in";
+            let hint = "give the JSON on stdin alone, or close stdin: < /dev/null";
+            Err(CliError::new(Code::BadGoal, message).hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is sent with the goal that the person did not type.
+struct Brought<'a> {
+    piped: Option<&'a Piped>,
+    instructions: &'a Instructions,
+}
+
+impl Brought<'_> {
+    /// The rest of the first line: what the model is told beside the goal.
+    fn line(&self) -> String {
+        let piped = self
+            .piped
+            .map(|it| format!("stdin {}", text::size(it.bytes)));
+        let files = self.instructions.files.iter().map(|it| {
+            let name = it.file.file_name().unwrap_or_default().to_string_lossy();
+            let size = text::size(it.bytes);
+            match it.is_trusted {
+                true => format!("{name} {size}"),
+                false => format!("{name} {size}, not trusted"),
+            }
+        });
+        let all = piped.into_iter().chain(files);
+        all.map(|one| format!(" · {one}")).collect()
     }
 }
 
@@ -90,6 +151,7 @@ async fn drive(
     prepared: RunSetup,
     goal: Goal,
     name: Name<'_>,
+    brought: &Brought<'_>,
 ) -> Result<Run, CliError> {
     let id = name.id().clone();
     let keeper = Keeper::new(store.clone());
@@ -102,7 +164,8 @@ async fn drive(
         ..
     } = prepared;
     let (mut host, tools) = agents::host(store.clone(), workplace, Verbosity::of(&options));
-    let cancel = signals::cancel_on_signal();
+    signals::interrupt_on_signal();
+    let cancel = CancellationToken::new();
     let after = match name {
         Name::Chosen(id) => store.head(id).await?.map_or(0, |head| head.seq),
         Name::Drawn(_) => 0,
@@ -111,7 +174,7 @@ async fn drive(
         for warning in &warnings {
             output::stderr(&format!("warning: {warning}"));
         }
-        output::stderr(&format!("run {id}"));
+        output::stderr(&format!("run {id}{}", brought.line()));
     }
     let sink = match args.stream_json {
         true => Sink::json(args.live),

@@ -1,66 +1,138 @@
 //! `bonded runs`: the list.
 //!
 //! Each line is made from the first and the last entry of a log, so that a store of many long runs is listed fast.
-//! A log that is damaged is listed as such: one bad run hides no other.
+//! A log that is damaged is listed as such: one bad run hides no other. Runs of rules lie in the data directory of their
+//! workspace; they stand among the others, by when they began.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use bonded_host::Status;
-use bonded_kernel::RunEnded;
+use bonded_host::shapes::listing::{Beginning, DAMAGED, json_line_from, status};
+use bonded_host::shapes::text;
+use bonded_kernel::{Millis, RunEnded, RunId};
+use bonded_serve::workspace::data_dir::DataDir;
 use bonded_state::{ListFilter, Listed, Store};
+use bonded_workspace::store::{Page, RunFilter};
 
 use crate::args::RunsArgs;
-use crate::error::{CliError, Code};
+use crate::error::{CliError, Code, store_error};
 use crate::render::table::{self, Side};
-use bonded_host::shapes::listing::{json_line, status};
-use bonded_host::shapes::text;
-
 use crate::{output, settings};
 
-use bonded_host::shapes::listing::DAMAGED;
 const NO_RUNS: &str = "no runs yet; start one with `bonded run`, or try `bonded demo`";
 
+/// A run of the list.
+struct Row {
+    listed: Listed,
+    /// `None` where its log cannot be read.
+    status: Option<Status>,
+    beginning: Option<Beginning>,
+}
+
 pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let argument = store;
-    let store = match settings::open_store_to_read(argument) {
+    let mut rows = match settings::open_store_to_read(store) {
         // Nobody has run anything yet, which is an answer and not a mistake.
-        Err(error) if error.code == Code::StoreMissing && argument.is_none() => {
-            output::stderr(NO_RUNS);
-            return Ok(ExitCode::SUCCESS);
-        }
-        opened => opened?,
+        Err(error) if error.code == Code::StoreMissing && store.is_none() => vec![],
+        opened => rows_of(&*opened?, args.limit).await?,
     };
-    let filter = ListFilter {
-        prefix: None,
-        limit: args.limit,
-    };
-    let listed = store.list(filter).await?;
-    let listed = with_status(&*store, listed).await;
+    if let Some(dir) = &args.data {
+        add_rules(&mut rows, dir, store, args.limit).await?;
+    }
     if args.json {
-        for (one, status) in &listed {
-            output::stdout(&json_line(one, *status));
+        for row in &rows {
+            let beginning = row.beginning.as_ref();
+            output::stdout(&json_line_from(&row.listed, row.status, beginning));
         }
-    } else if listed.is_empty() {
+    } else if rows.is_empty() {
         output::stderr(NO_RUNS);
     } else {
-        output::stdout(&table(&listed));
+        output::stdout(&table(&rows));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The status of a run that has not ended depends on whether somebody drives it just now, which only the store
 /// knows.
-async fn with_status(store: &dyn Store, listed: Vec<Listed>) -> Vec<(Listed, Option<Status>)> {
-    let mut with_status = Vec::with_capacity(listed.len());
-    for one in listed {
-        let status = status(store, &one).await;
-        with_status.push((one, status));
+async fn rows_of(store: &dyn Store, limit: usize) -> Result<Vec<Row>, CliError> {
+    let filter = ListFilter {
+        prefix: None,
+        limit,
+    };
+    let listed = store.list(filter).await?;
+    let mut rows = Vec::with_capacity(listed.len());
+    for listed in listed {
+        let status = status(store, &listed).await;
+        let first = listed.ends.as_ref().ok().map(|ends| &ends.first);
+        let beginning = first.and_then(Beginning::of);
+        rows.push(Row {
+            listed,
+            status,
+            beginning,
+        });
     }
-    with_status
+    Ok(rows)
 }
 
-fn table(listed: &[(Listed, Option<Status>)]) -> String {
+/// Adds the runs of a data directory, and says of each run which rule it is of. A server may have been told to keep them
+/// in the store that is listed anyway.
+async fn add_rules(
+    rows: &mut Vec<Row>,
+    dir: &Path,
+    store: Option<&Path>,
+    limit: usize,
+) -> Result<(), CliError> {
+    let dir = DataDir::open(dir)?;
+    let file = dir.runs_file();
+    let is_listed = settings::store_path(store).is_ok_and(|own| own == file);
+    if file.exists() && !is_listed {
+        let store = settings::open_store_to_read(Some(&file))?;
+        rows.extend(rows_of(&*store, limit).await?);
+        rows.sort_by_key(|row| std::cmp::Reverse(row.began()));
+        rows.truncate(limit);
+    }
+    let names = rule_names(&dir, limit).await?;
+    for row in rows {
+        if let Some(name) = names.get(&row.listed.run) {
+            row.beginning = Some(Beginning::Rule(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// The name of the rule of each run, else its id.
+async fn rule_names(dir: &DataDir, limit: usize) -> Result<BTreeMap<RunId, String>, CliError> {
+    let store = dir.open_store_to_read()?;
+    let filter = RunFilter {
+        workspace: None,
+        rule: None,
+        status: None,
+        page: Page {
+            limit: limit as u64,
+            offset: 0,
+        },
+    };
+    let runs = store.runs(filter).await.map_err(store_error)?;
+    let mut names = BTreeMap::new();
+    for run in runs {
+        let rule = store.rule(run.rule_id).await.map_err(store_error)?;
+        let name = rule.and_then(|rule| rule.rule.draft.name);
+        let id = run.rule_id.to_string();
+        let name = name.unwrap_or_else(|| id.chars().take(8).collect());
+        names.insert(run.run_id, name);
+    }
+    Ok(names)
+}
+
+impl Row {
+    /// What cannot be read stands last.
+    fn began(&self) -> Option<Millis> {
+        self.listed.ends.as_ref().ok().map(|ends| ends.first.at)
+    }
+}
+
+fn table(rows: &[Row]) -> String {
     let titles = [
         ("RUN", Side::Left),
         ("STATUS", Side::Left),
@@ -70,13 +142,13 @@ fn table(listed: &[(Listed, Option<Status>)]) -> String {
         ("COST", Side::Right),
         ("GOAL", Side::Left),
     ];
-    table::table(titles, listed.iter().map(|(one, status)| row(one, *status)))
+    table::table(titles, rows.iter().map(cells))
 }
 
-/// Tokens and cost are known at the end only; until then they are empty.
-fn row(one: &Listed, status: Option<Status>) -> [String; 7] {
-    let id = text::short_id(&one.run).to_owned();
-    let (Some(status), Ok(ends)) = (status, &one.ends) else {
+/// Tokens and cost are known at the end only; until then they are empty. What began a run stands before its goal.
+fn cells(row: &Row) -> [String; 7] {
+    let id = text::short_id(&row.listed.run).to_owned();
+    let (Some(status), Ok(ends)) = (row.status, &row.listed.ends) else {
         let hint = format!("bonded verify {id}");
         let none = String::new;
         return [id, DAMAGED.into(), none(), none(), none(), none(), hint];
@@ -85,6 +157,11 @@ fn row(one: &Listed, status: Option<Status>) -> [String; 7] {
         Some(why) => format!("{}: {}", text::brief(&it.goal, 30), text::brief(why, 80)),
         None => text::brief(&it.goal, 60),
     });
+    let goal = goal.unwrap_or_default();
+    let goal = match &row.beginning {
+        Some(beginning) => format!("{}: {goal}", text::brief(&beginning.label(), 40)),
+        None => goal,
+    };
     let spent = ends.last.event.ended().map(RunEnded::used);
     let (tokens, cost) = spent.map_or_else(Default::default, |(used, paid)| {
         let paid = text::cost(paid).unwrap_or_default();
@@ -97,6 +174,6 @@ fn row(one: &Listed, status: Option<Status>) -> [String; 7] {
         ends.last.turn.to_string(),
         tokens,
         cost,
-        goal.unwrap_or_default(),
+        goal,
     ]
 }

@@ -25,13 +25,15 @@ use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::logging;
 use crate::signals::{Stopping, stop_on_signal};
-use crate::workspace::config_file::LISTEN;
-use crate::workspace::open_workspace::OpenWorkspace;
-use crate::workspace::serving::Serving;
+use crate::workspace::opening;
 use crate::{agents, output, settings, stderr_writer};
 use bonded_host::keeping::Keeper;
 use bonded_serve::agents::{Apart, ServerSettings, Tokens};
-use bonded_serve::server::serve_router;
+use bonded_serve::workspace::open_workspace::OpenWorkspace;
+use bonded_serve::workspace::serving::Serving;
+
+/// Where agents are served where nobody says otherwise: on this machine only.
+const LISTEN: &str = "127.0.0.1:8130";
 
 /// Runs under way are let go on for a while.
 const STOPPING: Stopping = Stopping {
@@ -45,7 +47,7 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         let listen_on = args.listen.as_deref().unwrap_or(LISTEN);
         return serve_agents(args, store, listen_on, |_| Ok(Router::default())).await;
     };
-    let opened = OpenWorkspace::open(data).await?;
+    let opened = opening::open(data).await?;
     let listen_on = args
         .listen
         .clone()
@@ -56,8 +58,9 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
     let runs = opened.dir.runs_file();
     let mut serving = None;
     let served = serve_agents(args, Some(store.unwrap_or(&runs)), &listen_on, |stop| {
-        let begun = Serving::begin(opened, &args.served, store, stop)?;
-        let router = bonded_serve::workspace::router(begun.site.clone());
+        let workers = opening::workers(&opened, &args.served, store)?;
+        let begun = Serving::begin(opened, workers, stop);
+        let router = begun.router();
         serving = Some(begun);
         Ok(router)
     });
@@ -80,12 +83,10 @@ async fn serve_workspace(
     let addresses = addresses(listen_on)?;
     let stop = stop_on_signal(STOPPING);
     let listener = bind(&addresses, listen_on).await?;
-    let serving = Serving::begin(opened, &args.served, store, stop.clone())?;
+    let workers = opening::workers(&opened, &args.served, store)?;
+    let serving = Serving::begin(opened, workers, stop.clone());
     report_address(&listener, listen_on)?;
-    let router = bonded_serve::workspace::lone_router(serving.site.clone());
-    let stop_after = Duration::from_secs(args.stop_after);
-    serve_router(listener, router, stop_after, stop).await;
-    serving.ended().await;
+    serving.serve_alone(listener, args.stop_after, stop).await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -111,10 +112,10 @@ async fn serve_agents(
     let settings = ServerSettings {
         tokens,
         apart,
-        stop_after: Duration::from_secs(args.stop_after),
+        stop_after: args.stop_after,
         mcp: args.mcp,
         asks_clients: args.mcp_ask_client,
-        connection_max: args.mcp_stream_max.map(Duration::from_secs),
+        connection_max: args.mcp_stream_max,
         ..prepared.settings
     };
     let (host, tools) = (prepared.host, prepared.tools);

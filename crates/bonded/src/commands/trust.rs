@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use bonded_host::agent::Agent;
 use bonded_host::config::Config;
+use bonded_host::instructions::{self, INSTRUCTIONS_FILE};
 use bonded_host::letters::written_out;
 use bonded_host::trust::{Contents, Question, TrustError, TrustRecord, Wants};
 use serde::Serialize;
@@ -197,12 +198,16 @@ fn examined_dir(
     }
     let mut all = Config::examine(&workplace.places(None), &workplace.environment)?;
     all.retain(|(contents, _)| contents.main().parent() == Some(dir));
+    if only.is_none_or(|name| name == Path::new(INSTRUCTIONS_FILE)) {
+        all.extend(instructions::examine(dir));
+    }
     let names = match only {
         Some(name) => vec![dir.join(name)],
         None => agent_files(dir).map_err(|error| bad(error.to_string()))?,
     };
     workplace.dir = dir.to_owned();
-    for file in names.into_iter().filter(|name| !is_json(name)) {
+    let is_agent = |name: &Path| !is_json(name) && !name.ends_with(INSTRUCTIONS_FILE);
+    for file in names.into_iter().filter(|name| is_agent(name)) {
         match Agent::examine(&file, &workplace) {
             Ok(examined) => all.push(examined),
             Err(error) if only.is_some() => return Err(error.into()),

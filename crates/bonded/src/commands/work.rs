@@ -10,11 +10,11 @@ use std::process::ExitCode;
 
 use bonded_host::document::DOCUMENT_BYTES_MAX;
 use bonded_host::{Clock as _, SystemClock};
-use bonded_work::{PlanId, PlanRecord, Workshop};
+use bonded_work::{PlanId, PlanRecord, Workshop, plans_beginning};
 
 use crate::args::{Cli, Command, WorkArgs};
 use crate::error::{CliError, Code};
-use crate::settings;
+use crate::settings::{self, prefix};
 use crate::work::{Ground, Site};
 
 /// The plan's text goes into the record: its file may change or be stdin.
@@ -109,7 +109,7 @@ fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanReco
     let found = match named {
         "" => PlanRecord::last_open(workshop, root)
             .map_err(|error| unknown(format!("the plan cannot be read: {error}")))?,
-        id => begun(workshop, Some(&plan_id(id)?))?,
+        named => begun(workshop, Some(&meant(workshop, named)?))?,
     };
     match found {
         Some(record) => Ok(record),
@@ -119,6 +119,24 @@ fn interrupted(workshop: &Workshop, named: &str, root: &Path) -> Result<PlanReco
                 .hint("name the tree with --repo, or start a plan: bonded work PLAN"))
         }
         None => Err(unknown(format!("there is no plan {named} in this store"))),
+    }
+}
+
+/// A plan by its id, or by the beginning of it.
+fn meant(workshop: &Workshop, named: &str) -> Result<PlanId, CliError> {
+    if !prefix::is_beginning(named) {
+        return plan_id(named);
+    }
+    let found = plans_beginning(workshop, &named.to_lowercase());
+    let found = found.map_err(|error| unknown(format!("the plans cannot be read: {error}")))?;
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        [] if PlanId::new(named).is_ok() => plan_id(named),
+        [] => Err(unknown(format!("there is no plan {named} in this store"))),
+        several => {
+            let shown: Vec<String> = several.iter().map(ToString::to_string).collect();
+            Err(prefix::ambiguous(named, "plans'", &shown))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use bonded_host::Host;
 use bonded_host::agent::{Agent, AgentError, Assignment, Workplace};
+use bonded_host::instructions::Instructions;
 use bonded_kernel::{Limits, ReportFormat};
 
 use super::limits::{listed_prices, no_price, own_limits};
@@ -51,6 +52,8 @@ pub(super) fn prepare_agent(
         options: agent.options.clone(),
         agent: Some(Box::new(agent)),
         workplace,
+        // An agent asks for them in its file.
+        instructions: Instructions::default(),
     })
 }
 

@@ -43,7 +43,7 @@ fn unknown_run(named: &str) -> CliError {
     )
 }
 
-/// The ids that look most like what was typed, else the newest.
+/// The ids that begin most like what was typed, else the newest.
 /// Among the newest 200, so that a slip in a large store costs little.
 async fn near_runs(store: &dyn Store, named: &str) -> Result<String, CliError> {
     let filter = ListFilter {
@@ -60,8 +60,13 @@ async fn near_runs(store: &dyn Store, named: &str) -> Result<String, CliError> {
             .take_while(|(a, b)| a == b)
             .count()
     };
-    let mut ids: Vec<&str> = listed.iter().map(|listed| listed.run.as_str()).collect();
-    ids.sort_by_key(|id| std::cmp::Reverse(common(id)));
-    ids.truncate(5);
-    Ok(format!("near ones:\n  {}", ids.join("\n  ")))
+    let ids = || listed.iter().map(|listed| listed.run.as_str());
+    let mut near: Vec<&str> = ids().filter(|id| common(id) > 0).collect();
+    near.sort_by_key(|id| std::cmp::Reverse(common(id)));
+    let (title, mut shown) = match near.is_empty() {
+        true => ("latest runs", ids().collect()),
+        false => ("near ones", near),
+    };
+    shown.truncate(5);
+    Ok(format!("{title}:\n  {}", shown.join("\n  ")))
 }

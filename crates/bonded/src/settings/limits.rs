@@ -3,6 +3,8 @@
 //! Money is counted in whole picodollars, so that sums are exact. A limit of cost without a price could not be
 //! kept, and is refused instead of ignored.
 
+use std::time::Duration;
+
 use bonded_host::agent::listed;
 use bonded_kernel::{Limits, Money, Price, RunConfig};
 
@@ -10,19 +12,24 @@ use crate::args::LimitArgs;
 use crate::error::{CliError, Code};
 
 /// The limits that no option speaks of.
-/// Zero seconds is no limit. How many repeats end a run depends on what runs: the caller says it.
+/// No time is no limit. How many repeats end a run depends on what runs: the caller says it.
 pub(crate) fn own_limits(args: &LimitArgs, repeats_max: u32) -> Result<Limits, CliError> {
     let cost_max = args.max_cost.as_deref().map(|text| {
         text.parse::<Money>()
             .map_err(|error| CliError::new(Code::Usage, format!("--max-cost: {error}")))
     });
     Ok(Limits {
-        elapsed_ms_max: (args.max_time > 0).then(|| args.max_time.saturating_mul(1000)),
+        elapsed_ms_max: (!args.max_time.is_zero()).then(|| whole_ms(args.max_time)),
         tokens_max: args.max_tokens,
         cost_max: cost_max.transpose()?,
         repeats_max: args.no_progress.unwrap_or(repeats_max),
         ..Limits::default()
     })
+}
+
+/// Saturating: no clock counts that far.
+fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What the limit of cost rests on, where that is a list and nobody's word.

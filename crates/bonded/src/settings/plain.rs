@@ -9,6 +9,7 @@ use std::path::Path;
 use bonded_host::agent::{BUILTIN, BUILTIN_WORD, UnknownWindow, Workplace, targets};
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
+use bonded_host::instructions::Instructions;
 use bonded_host::regular;
 use bonded_host::{Goal, Host, SCRIPT, policy, take_key_from};
 use bonded_kernel::{
@@ -67,9 +68,14 @@ pub(super) fn prepare_plain(
         ..OwnTools::default()
     };
     config.output_is_default = resolved.sources.get("maxOutputTokens") == Some(&Source::BuiltIn);
-    let system = system_text(args.system)?;
+    let instructions = match args.reads_instructions {
+        true => Instructions::find(&workplace),
+        false => Instructions::default(),
+    };
+    let system = instructions.after(&system_text(args.system)?);
     let before = config.targets.iter().flat_map(warnings_before);
-    let warnings = before.chain(listed_prices(&config)).collect();
+    let warnings = before.chain(listed_prices(&config));
+    let warnings = warnings.chain(instructions.warnings.clone()).collect();
     Ok(RunSetup {
         sample: Goal {
             text: "".into(),
@@ -80,6 +86,7 @@ pub(super) fn prepare_plain(
         workplace,
         options,
         warnings,
+        instructions,
     })
 }
 
@@ -215,7 +222,7 @@ fn system_text(file: Option<&Path>) -> Result<Text, CliError> {
 }
 
 /// The configuration for a run that is no agent's.
-fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
+pub(super) fn configuration(workplace: &Workplace) -> Result<Config, CliError> {
     let environment = workplace.environment.clone();
     let places = workplace.places(None);
     Ok(Config::load(&places, environment, &workplace.trust)?)

@@ -61,6 +61,20 @@ impl UrlServer {
     }
 }
 
+impl UrlServer {
+    /// A model of it, by any name.
+    pub(super) fn target(&self, model: &str, options: &Options) -> Result<Target, CliError> {
+        target(&TargetRequest {
+            model: model.to_owned(),
+            base_url: Some(self.base_url.clone()),
+            key_env: self.key_env.clone(),
+            stream: options.stream,
+            timeout_ms: options.llm_timeout_ms,
+            price: None,
+        })
+    }
+}
+
 /// Whether one of the models is named with its provider.
 /// A provider that is configured wrongly is known too: its mistake is to be shown, and not hidden by another
 /// server.
@@ -89,14 +103,7 @@ pub(super) fn custom_targets(
         .filter(|name| !name.is_empty());
     let targets: Result<Vec<Target>, CliError> = names
         .map(|name| {
-            let target = target(&TargetRequest {
-                model: name.to_owned(),
-                base_url: Some(server.base_url.clone()),
-                key_env: server.key_env.clone(),
-                stream: options.stream,
-                timeout_ms: options.llm_timeout_ms,
-                price: None,
-            })?;
+            let target = server.target(name, options)?;
             Ok(unconfigured(target, options))
         })
         .collect();

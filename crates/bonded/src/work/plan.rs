@@ -86,7 +86,7 @@ fn tell_waiting(awaited: &BTreeSet<ItemId>, wait_ms: u64, shown: &mut BTreeSet<I
     for id in awaited {
         if shown.insert(id.clone()) {
             output::stderr(&format!(
-                "waiting for dependency {id}, which no plan on this tree has done yet: at most {} (--wait-ms 0 does \
+                "waiting for dependency {id}, which no plan on this tree has done yet: at most {} (--wait 0 does \
                  not wait, Ctrl-C gives up)",
                 text::duration(wait_ms)
             ));

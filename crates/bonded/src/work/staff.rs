@@ -128,6 +128,8 @@ fn prepare(
         held: &record.held,
         agent_file: agent.map(Path::new),
         system: args.system.as_deref(),
+        // A plan says what its items are told.
+        reads_instructions: false,
         agent: &args.agent,
         model: &args.model,
         limits: &args.limits,

@@ -10,10 +10,12 @@ use bonded_workspace::config::HostSurroundings;
 use bonded_workspace::store::{CommittedWrite, StoredRule, WorkspaceStore, Write};
 use bonded_workspace_rules::{Actor, Chain, Change, Note, Rule, Workspace};
 
-use super::config_file;
+use crate::agents;
 use crate::args::PlaceArgs;
 use crate::error::{CliError, Code, store_error};
+use crate::settings::prefix;
 use bonded_serve::workspace::clock::now;
+use bonded_serve::workspace::configured::Configured;
 use bonded_serve::workspace::data_dir::DataDir;
 
 /// One workspace, with what its rules are checked against.
@@ -30,7 +32,7 @@ impl Notebook {
         let dir = DataDir::open(&place.data.data)?;
         let store = dir.open_store_to_read()?;
         let all = store.all_workspaces().await.map_err(store_error)?;
-        let mut configured = config_file::read(&dir)?;
+        let mut configured = Configured::read(&dir, agents::variables())?;
         configured.is_first(all.first());
         let workspace = match &place.workspace {
             None => all.into_iter().next(),
@@ -69,14 +71,18 @@ impl Notebook {
         self.store.write(write).await.map_err(store_error)
     }
 
-    /// The note that a person means by an id or a title.
+    /// The note that a person means by an id, a title, or the beginning of an id.
+    /// A title counts more than a beginning: it is what people give their notes themselves.
     pub(crate) async fn note(&self, named: &str) -> Result<Note, CliError> {
         let id = match named.parse::<NoteId>() {
             Ok(id) => Some(id),
             Err(_) => {
                 let workspace = self.workspace.workspace_id;
                 let found = self.store.link_target(workspace, named.to_owned()).await;
-                found.map_err(store_error)?
+                match found.map_err(store_error)? {
+                    Some(id) => Some(id),
+                    None => self.note_beginning(named).await?,
+                }
             }
         };
         let note = match id {
@@ -94,7 +100,32 @@ impl Notebook {
         })
     }
 
-    /// The rule with this id.
+    /// The one note whose id begins so.
+    async fn note_beginning(&self, named: &str) -> Result<Option<NoteId>, CliError> {
+        let range = prefix::range(named).filter(|_| prefix::is_beginning(named));
+        let Some((first, last)) = range else {
+            return Ok(None);
+        };
+        let range = (NoteId::from_bytes(first), NoteId::from_bytes(last));
+        let most = prefix::SHOWN_MAX as u64;
+        let workspace = self.workspace.workspace_id;
+        let found = self.store.notes_between(workspace, range, most).await;
+        let found = found.map_err(store_error)?;
+        match found.as_slice() {
+            [] => Ok(None),
+            [(id, _)] => Ok(Some(*id)),
+            several => {
+                let shown = several.iter().map(|(id, title)| format!("{id}  {title}"));
+                Err(prefix::ambiguous(
+                    named,
+                    "notes'",
+                    &shown.collect::<Vec<_>>(),
+                ))
+            }
+        }
+    }
+
+    /// The rule with this id, or the one whose id begins so.
     /// A rule of another workspace, or one that was deleted, is not there.
     pub(crate) async fn rule(&self, named: &str) -> Result<Rule, CliError> {
         let missing = || {
@@ -104,12 +135,40 @@ impl Notebook {
             )
             .hint("`bonded rule list` shows what there is")
         };
-        let id = named.parse().map_err(|_| missing())?;
+        let Ok(id) = named.parse() else {
+            return self.rule_beginning(named).await?.ok_or_else(missing);
+        };
         let rule = self.store.rule(id).await.map_err(store_error)?;
         let is_here = |rule: &StoredRule| {
             !rule.is_deleted && rule.rule.draft.workspace_id == self.workspace.workspace_id
         };
         Ok(rule.filter(is_here).ok_or_else(missing)?.rule)
+    }
+}
+
+impl Notebook {
+    async fn rule_beginning(&self, named: &str) -> Result<Option<Rule>, CliError> {
+        if !prefix::is_beginning(named) {
+            return Ok(None);
+        }
+        let rules = self.store.rules(self.workspace.workspace_id).await;
+        let mut rules = rules.map_err(store_error)?;
+        let beginning = named.to_lowercase();
+        rules.retain(|rule| rule.rule_id.to_string().starts_with(&beginning));
+        match rules.len() {
+            0 | 1 => Ok(rules.pop()),
+            _ => {
+                let name = |rule: &Rule| rule.draft.name.clone().unwrap_or_default();
+                let shown = rules
+                    .iter()
+                    .map(|it| format!("{}  {}", it.rule_id, name(it)));
+                Err(prefix::ambiguous(
+                    named,
+                    "rules'",
+                    &shown.collect::<Vec<_>>(),
+                ))
+            }
+        }
     }
 }
 

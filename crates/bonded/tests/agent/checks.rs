@@ -84,7 +84,7 @@ fn every_mistake_of_every_stage_and_of_called_agents_is_found_at_once() {
             "restTools.rest.url",
             "openapiSpecs.doc.spec",
             "defaults.temperature",
-            "\"nobody/three\"",
+            "(nobody/three)",
             "gone.jsonl",
             "unknown key maxTruns",
             "maxTurns must be",
@@ -94,10 +94,10 @@ fn every_mistake_of_every_stage_and_of_called_agents_is_found_at_once() {
             "JSON Schema",
             "nowhere.md",
             "\".env\"",
-            "\"nobody/four\"",
+            "(nobody/four)",
             "called.ai has no description",
             "calls itself",
-            "llmTimeout must be",
+            "llmTimeout soon is not a duration",
         ],
     );
     let warnings = lines(&object, "warnings");

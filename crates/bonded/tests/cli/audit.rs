@@ -124,6 +124,8 @@ fn a_fork_has_the_turns_before_and_goes_on_with_another_script() {
     ]);
     forked.succeeds();
     assert_eq!(forked.stdout, "branch\n");
+    let listed = place.bonded(&["runs"]).stdout;
+    assert!(listed.contains("fork of run: "), "{listed}");
     let resumed = place.bonded(&["resume", "branch"]);
     assert_eq!(
         (resumed.code, resumed.stdout.as_str()),

@@ -243,6 +243,15 @@ fn an_unknown_run_is_answered_with_near_ones_by_every_command_that_takes_a_run()
     place
         .bonded(&["fork", "nightly-7", "--turn", "1"])
         .fails_with(4, "unknown-run");
+    let foreign = place.bonded(&["show", "zzzz"]);
+    foreign.fails_with(4, "unknown-run");
+    assert!(
+        foreign
+            .stderr
+            .contains("latest runs:\n    other\n    nightly-1"),
+        "{}",
+        foreign.stderr
+    );
 }
 
 #[test]

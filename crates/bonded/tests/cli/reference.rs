@@ -65,7 +65,7 @@ fn the_help_of_run_explains_every_limit() {
         "--max-tokens",
         "--max-cost",
         "--no-progress",
-        "--tool-timeout-ms",
+        "--tool-timeout",
         "--tool-output",
         "--model",
         "--base-url",
@@ -156,7 +156,215 @@ fn a_mistyped_flag_is_answered_with_the_one_that_was_meant() {
     }
     let command = place.bonded(&["resmue", "x"]);
     assert_eq!(command.code, Some(4));
-    assert!(command.stderr.contains("'resume'"), "{}", command.stderr);
+    let meant = "there is no command resmue. Did you mean resume?";
+    assert!(command.stderr.contains(meant), "{}", command.stderr);
+}
+
+#[test]
+fn a_mistyped_command_is_answered_with_the_one_that_was_meant() {
+    let place = Place::new();
+    let rows: [(&[&str], &str); 5] = [
+        (
+            &["modles"],
+            "there is no command modles. Did you mean models?",
+        ),
+        (
+            &["rnu", "the goal"],
+            "there is no command rnu. Did you mean run?",
+        ),
+        (
+            &["note", "lsit"],
+            "there is no command note lsit. Did you mean note list?",
+        ),
+        (
+            &["--store", "s.db", "docter"],
+            "there is no command docter. Did you mean doctor?",
+        ),
+        (&["frobnicate"], "list the commands: bonded --help"),
+    ];
+    for (words, expected) in rows {
+        let refused = place.bonded(words);
+        assert_eq!(refused.code, Some(4), "{refused:?}");
+        assert!(
+            refused.stderr.contains("error[usage]"),
+            "{}",
+            refused.stderr
+        );
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+        assert_eq!(refused.stdout, "");
+    }
+}
+
+#[test]
+fn a_mistyped_model_provider_or_code_is_answered_with_the_one_that_was_meant() {
+    let place = Place::new();
+    let rows: [(&[&str], &str, &str); 7] = [
+        (
+            &["run", "--model", "gpt-5-mini", "the goal"],
+            "bad-model",
+            "gpt-5-mini has no provider. Did you mean openai/gpt-5-mini?",
+        ),
+        (
+            &["run", "--model", "claude-opus-45", "the goal"],
+            "bad-model",
+            "Did you mean anthropic/claude-opus-4-5?",
+        ),
+        (
+            &["run", "--model", "my-own-thing", "the goal"],
+            "bad-model",
+            "my-own-thing has no provider. Write PROVIDER/MODEL, such as openai/gpt-5-mini",
+        ),
+        (
+            &["run", "--model", "opnai/gpt-5", "the goal"],
+            "bad-model",
+            "there is no provider opnai. Did you mean openai/gpt-5?",
+        ),
+        (
+            &["run", "--model", "zzzzzz/gpt-5", "the goal"],
+            "bad-model",
+            "there is no provider zzzzzz (zzzzzz/gpt-5). Write PROVIDER/MODEL",
+        ),
+        (
+            &["explain", "no-modle"],
+            "usage",
+            "there is no error code no-modle. Did you mean no-model?",
+        ),
+        (
+            &["run", "--override", "maxTunrs=3", "the goal"],
+            "usage",
+            "did you mean maxTurns?",
+        ),
+    ];
+    for (words, code, expected) in rows {
+        let refused = place.bonded(words);
+        refused.fails_with(4, code);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+        let most = refused
+            .stderr
+            .lines()
+            .map(|line| line.matches(", ").count());
+        assert!(most.max() < Some(6), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn durations_and_sizes_are_taken_as_people_write_them() {
+    let place = Place::new();
+    let flags = [
+        "--max-time",
+        "1h30m",
+        "--tool-timeout",
+        "90s",
+        "--llm-timeout",
+        "2m",
+        "--tool-output",
+        "64k",
+        "--max-tokens",
+        "1M",
+        "--max-output-tokens",
+        "2k",
+        "--sandbox-memory",
+        "1G",
+    ];
+    place.result(&flags, &[done("ok")]);
+    let entries = place.entries("run");
+    let config = &entries[0]["data"]["config"];
+    let limits = &config["limits"];
+    assert_eq!(limits["elapsed_ms_max"], 5_400_000);
+    assert_eq!(limits["tool_timeout_ms"], 90_000);
+    assert_eq!(limits["tool_output_bytes_max"], 65_536);
+    assert_eq!(limits["tokens_max"], 1_000_000);
+    assert_eq!(config["targets"][0]["timeout_ms"], 120_000);
+    assert_eq!(config["output_tokens_max"], 2_000);
+    assert_eq!(config["sandbox"]["limits"]["memory_bytes"], 1_u64 << 30);
+}
+
+#[test]
+fn a_bare_number_counts_what_it_always_counted() {
+    let place = Place::new();
+    let flags = [
+        "--max-time",
+        "90",
+        "--tool-timeout-ms",
+        "1500",
+        "--tool-output",
+        "4096",
+    ];
+    place.result(&flags, &[done("ok")]);
+    let limits = &place.entries("run")[0]["data"]["config"]["limits"];
+    assert_eq!(limits["elapsed_ms_max"], 90_000);
+    assert_eq!(limits["tool_timeout_ms"], 1_500);
+    assert_eq!(limits["tool_output_bytes_max"], 4_096);
+}
+
+#[test]
+fn a_duration_or_a_size_that_is_none_is_refused_with_an_example_of_one() {
+    let place = Place::new();
+    let script = place.script(&[done("ok")]);
+    let huge = "9".repeat(60);
+    let rows = [
+        (
+            ["--max-time", "5x"],
+            "--max-time 5x is not a duration. Write 90s, 10m or 1h.",
+        ),
+        (
+            ["--max-time", ""],
+            "--max-time \"\" is not a duration. Write 90s, 10m or 1h.",
+        ),
+        (
+            ["--max-time", "5 m"],
+            "--max-time \"5 m\" is not a duration.",
+        ),
+        (["--max-time", "-5"], "--max-time -5 is not a duration."),
+        (["--max-time", "1e9"], "--max-time 1e9 is not a duration."),
+        (
+            ["--max-time", "18446744073709551615"],
+            "is too long. The most is 36500d.",
+        ),
+        (["--max-time", &huge], "is not a duration."),
+        (
+            ["--tool-timeout", "5x"],
+            "--tool-timeout 5x is not a duration. Write 90s, 10m or 1h.",
+        ),
+        (
+            ["--tool-timeout", "0s"],
+            "--tool-timeout 0s is too short. The least is 1ms.",
+        ),
+        (
+            ["--tool-output", "much"],
+            "much is not a size. Write 4096, 64k or 1M.",
+        ),
+        (
+            ["--max-tokens", "64kB"],
+            "--max-tokens 64kB is not a number of tokens. Write 8000, 64k or 1M.",
+        ),
+        (
+            ["--override", "toolTimeout=5x"],
+            "--override toolTimeout 5x is not a duration.",
+        ),
+    ];
+    for (flags, expected) in rows {
+        let refused = place.bonded(&["run", flags[0], flags[1], "--model", &script, "the goal"]);
+        assert_eq!(refused.code, Some(4), "{flags:?}: {refused:?}");
+        assert!(
+            refused.stderr.contains(expected),
+            "{flags:?}: {}",
+            refused.stderr
+        );
+    }
+    assert!(!place.path("store.db").exists());
+}
+
+#[test]
+fn the_help_names_durations_and_sizes() {
+    let help = Place::new().bonded(&["run", "--help"]).stdout;
+    for expected in [
+        "--max-time <DURATION>",
+        "--tool-timeout <DURATION>",
+        "--sandbox-memory <SIZE>",
+    ] {
+        assert!(help.contains(expected), "{expected}");
+    }
 }
 
 #[test]
@@ -221,6 +429,62 @@ fn exit_codes_tell_success_failure_start_up_and_arguments_apart() {
     }
 }
 
+/// The commands that a help text lists.
+fn subcommands(help: &str) -> Vec<String> {
+    let list = help.split("Commands:\n").nth(1).unwrap_or_default();
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    // What continues a line stands further to the right.
+    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_short_help_of_every_command_fits_a_screen_and_names_an_example() {
+    const ROWS: usize = 40;
+    let place = Place::new();
+    let help = |words: &[&str]| {
+        let shown = place.bonded(words);
+        shown.succeeds();
+        shown.stdout
+    };
+    let top = help(&["-h"]);
+    let commands = subcommands(&help(&["--help"]));
+    assert!(commands.len() > 25, "{commands:?}");
+    for command in &commands {
+        let is_named = top.split_whitespace().any(|word| word == command);
+        assert!(is_named, "bonded -h does not name {command}");
+        let short = help(&[command, "-h"]);
+        assert!(short.lines().count() <= ROWS, "{command}: {short}");
+        assert!(
+            short.contains("Examples:\n  bonded ")
+                || short.contains(&format!("| bonded {command}")),
+            "{short}"
+        );
+        let whole = help(&[command, "--help"]);
+        assert!(whole.contains("Examples:\n"), "{whole}");
+        for inner in subcommands(&whole) {
+            let short = help(&[command, &inner, "-h"]);
+            assert!(short.lines().count() <= ROWS, "{command} {inner}: {short}");
+        }
+    }
+    assert!(top.lines().count() <= 24, "{top}");
+}
+
+#[test]
+fn options_appear_only_where_they_mean_something() {
+    let place = Place::new();
+    for command in ["logout", "login"] {
+        let help = place.bonded(&[command, "--help"]).stdout;
+        for flag in ["--temperature", "--max-turns", "--sandbox"] {
+            assert!(!help.contains(flag), "{command}: {help}");
+        }
+    }
+}
+
 #[test]
 fn the_doctor_reports_store_models_sandbox_and_git() {
     let place = Place::new();
@@ -228,9 +492,9 @@ fn the_doctor_reports_store_models_sandbox_and_git() {
     let report = place.bonded(&["doctor"]);
     report.succeeds();
     for part in [
-        "holds 1 runs",
-        "OPENAI_API_KEY is not set",
-        " models are listed as of 20",
+        "store.db: 1 run\n",
+        "no key: openai (OPENAI_API_KEY), ",
+        " models are built in, as of 20",
         "commands, read-only: ",
         "commands, workspace-write: ",
         "(the default)",

@@ -62,10 +62,10 @@ fn a_limit_of_processes_that_is_none_is_refused_and_named_before_anything_starts
     let place = Place::new();
     let script = place.script(&[done("ok")]);
     for (flag, values) in [
-        ("--sandbox-cpu-ms", ["0", "-1", "soon"]),
-        ("--sandbox-memory-bytes", ["0", "1000", "all"]),
+        ("--sandbox-cpu", ["0", "-1", "soon"]),
+        ("--sandbox-memory", ["0", "1000", "all"]),
         ("--sandbox-processes", ["0", "1", "many"]),
-        ("--sandbox-file-bytes", ["0", "1", "1e400"]),
+        ("--sandbox-file-size", ["0", "1", "1e400"]),
     ] {
         for value in values {
             let words = ["run", "--model", &script, flag, value, "the goal"];
@@ -79,7 +79,7 @@ fn a_limit_of_processes_that_is_none_is_refused_and_named_before_anything_starts
 #[test]
 fn the_limits_of_processes_are_in_the_log_and_shown_by_doctor() {
     let place = Place::new();
-    let flags = ["--sandbox-cpu-ms", "7000", "--sandbox-processes", "300"];
+    let flags = ["--sandbox-cpu", "7s", "--sandbox-processes", "300"];
     place.result(&flags, &[done("ok")]);
     let entries = place.entries("run");
     let limits = &entries[0]["data"]["config"]["sandbox"]["limits"];
@@ -88,8 +88,7 @@ fn the_limits_of_processes_are_in_the_log_and_shown_by_doctor() {
         (&json!(7), &json!(300))
     );
     let shown = place.bonded(&["doctor"]).stdout;
-    let line = "each process of a command: 3600 s of the processor, 16 GiB of memory, files of 8 GiB; \
-                4096 processes at the same time";
+    let line = "limits per process: 1 h 00 min CPU, 16 GiB memory, 8 GiB per file; 4096 processes at a time";
     assert!(shown.contains(line), "{shown}");
 }
 

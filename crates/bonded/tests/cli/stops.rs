@@ -143,32 +143,23 @@ fn cancel_leaves_a_run_that_has_ended_as_it_is() {
     assert_eq!(place.log("run"), log);
 }
 
-#[test]
-fn ctrl_c_ends_the_run_as_cancelled_and_stops_its_command() {
-    let place = Place::new();
-    let driver = start_hanging_in_a_tool(&place);
-    let asked = Instant::now();
-    signal(&driver, Signal::INT);
-    let driver = finish(driver);
-    assert!(asked.elapsed() < SOON, "{:?}", asked.elapsed());
-    assert_eq!(driver.code, Some(1), "{driver:?}");
-    expect_no_processes_left(&place);
-    expect_cancelled(&place, "cancelled by the user");
-}
-
-/// What a machine sends that goes down, and a terminal that is closed.
-const OF_MACHINES: [(Signal, i32); 2] = [(Signal::TERM, 143), (Signal::HUP, 129)];
+/// What a person sends, a machine that goes down, and a terminal that is closed.
+const STOPS: [(Signal, i32); 3] = [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)];
 
 #[test]
-fn a_machine_that_goes_down_leaves_a_run_that_can_be_resumed() {
-    for (sent, code) in OF_MACHINES {
+fn a_run_that_a_signal_stops_can_be_resumed_and_its_command_is_stopped() {
+    for (sent, code) in STOPS {
         let place = Place::new();
         let driver = start_hanging_in_a_tool(&place);
         let asked = Instant::now();
         signal(&driver, sent);
         let driver = finish(driver);
         assert!(asked.elapsed() < SOON, "{sent:?}: {:?}", asked.elapsed());
-        driver.fails_with(code, "interrupted");
+        assert_eq!(driver.code, Some(code), "{driver:?}");
+        assert!(
+            driver.stderr.ends_with("  Resume: bonded resume run\n"),
+            "{driver:?}"
+        );
         expect_no_processes_left(&place);
         let listed = place.bonded(&["runs", "--json"]).json();
         assert_eq!(listed["status"], "interrupted");
@@ -223,13 +214,13 @@ fn a_second_signal_ends_the_process_at_once_and_the_run_can_be_resumed() {
     let mut command = place.command(&["run", "--id", "run", "--model", &script, "the goal"]);
     let driver = start(command.stderr(file));
     place.wait_for_entry("run", 1, "attempt_started");
-    // While the store is locked the end of the run cannot be recorded, so the first signal takes time.
+    // While the store is locked the end of the attempt cannot be recorded, so the first signal takes time.
     let lock = Connection::open(place.path("store.db")).expect("the store can be opened");
     lock.execute_batch("BEGIN IMMEDIATE")
         .expect("the store can be locked");
     signal(&driver, Signal::INT);
     wait_until("the first signal was noticed", || {
-        read(&stderr).contains("cancelling")
+        read(&stderr).contains("stopping")
     });
     signal(&driver, Signal::INT);
     assert_eq!(finish(driver).code, Some(130));

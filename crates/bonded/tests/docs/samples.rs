@@ -14,7 +14,11 @@ pub(crate) fn plans() -> Vec<Value> {
     let second = json!({
         "id": "docs", "agent_id": "agent-9", "description": "x", "dependencies": ["parser"],
     });
-    vec![item.clone(), json!([item, second])]
+    let in_units = json!({
+        "id": "slow", "agent_id": "agent-2", "description": "x", "constraints": { "timeout_ms": "1h30m" },
+        "budget": { "time_estimate_ms": "10m", "complexity": "high" },
+    });
+    vec![item.clone(), json!([item, second]), in_units]
 }
 
 pub(crate) fn rules() -> Vec<Value> {
@@ -54,6 +58,15 @@ pub(crate) fn rules() -> Vec<Value> {
             "action_json": { "kind": "work", "plan": "p.yaml", "repo": "tree", "agent_file": "a.ai" },
         }),
         json!({ "trigger": "manual", "action_json": { "kind": "kjxlkj_agent", "provider": "lmstudio" } }),
+        json!({
+            "trigger": "manual",
+            "action_json": { "kind": "kjxlkj_agent", "provider": { "timeout_ms": "90s", "max_tokens": "8k" },
+                "loop": { "loop_delay_ms": "1.5s", "idle_delay_ms": "1m" } },
+        }),
+        json!({
+            "trigger": "manual",
+            "action_json": { "kind": "run", "agent_file": "a.ai", "goal": "Do it.", "timeout_ms": "10m" },
+        }),
     ]
 }
 
@@ -73,6 +86,10 @@ pub(crate) fn agents() -> Vec<Value> {
             "openaiMode": "chat", "caching": "none",
         }),
         json!({ "approvals": ["deny:rm_*", "ask:*"], "models": "a/b,c/d/e", "untrusted": ["a"] }),
+        json!({
+            "llmTimeout": "10m", "toolTimeout": "90s", "toolResponseMaxBytes": "12k", "reasoningTokens": "2k",
+            "maxOutputTokens": "16k",
+        }),
     ]
 }
 
@@ -131,6 +148,20 @@ pub(crate) fn configs() -> Vec<Value> {
                 "sandboxFileBytes": 4096, "outputFormat": "ansi",
             },
             "accounting": { "file": "a" },
+        }),
+        json!({
+            "providers": { "openai": { "contextWindow": "200k", "contextWindowBufferTokens": "8k",
+                "models": { "m": { "contextWindow": "1M", "contextWindowBufferTokens": "16k" } } } },
+            "pricing": { "openai": { "m": { "above": { "tokens": "200k", "prompt": 1 } } } },
+            "mcpServers": { "git": { "command": "git", "requestTimeoutMs": "90s" } },
+            "restTools": { "weather": { "description": "d", "url": "https://x/now",
+                "parametersSchema": { "city": { "type": "string" } },
+                "streaming": { "mode": "json-stream", "timeoutMs": "1m", "maxBytes": "64k" } } },
+            "defaults": {
+                "llmTimeout": "10m", "toolTimeout": "90s", "toolResponseMaxBytes": "12k", "reasoningValue": "2k",
+                "maxOutputTokens": "16k", "contextWindowBufferTokens": "8k", "sandboxCpuMs": "1m",
+                "sandboxMemoryBytes": "1G", "sandboxFileBytes": "4k",
+            },
         }),
     ]
 }

@@ -25,12 +25,25 @@ fn strangers() -> Vec<Value> {
     let values = r#"[null, true, false, -1, 0, 1, 3, 1.5, 1e30,
         [], [1], ["x"], [""], [["x"]], {}, {"zzz": 1},
         "", " ", "x", "none", "Off", "12", "99999999999999", "0.5", "lwo", "a b", "../x", "/etc/x", "x/y",
-        "script:", "deny:rm_*", "a\u0007b", "agent-10", "x,y", "${KEY}"]"#;
+        "script:", "deny:rm_*", "a\u0007b", "agent-10", "x,y", "${KEY}",
+        "90s", "1h30m", "1.5h", "2d", "1h0m5s250ms", " 10m ", "5 m", "5min", "5M5", "1m1h", "5m5m", "1.5h5m", "1.5",
+        ".5s", "1.s", "-5s", "0s", "999999999d", "0.0001s", "64k", "1.5M", "64K", "16GiB", "4kB", "12B", "64iB", "64kk",
+        "0k", "9999999999T", "0.0001k", "00000000000000000000000000000000000000001s", "00000000000000000000000000000000000000001k"]"#;
     serde_json::from_str(values).expect("the values are JSON")
 }
 
 /// Numbers that are written as text, and out of range: as numbers they are refused by the schema too.
-const TEXT_RANGE: [&str; 2] = ["not the text \"12\"", "not the text \"99999999999999\""];
+const TEXT_RANGE: [&str; 3] = [
+    "not the text \"12\"",
+    "not the text \"99999999999999\"",
+    "not the text \"1.5\"",
+];
+/// The same for durations, and one whose fraction is of a millisecond.
+const DURATION_RANGE: [&str; 3] = ["is too short", "is too long", "0.0001s is not a duration"];
+/// The same for tokens and bytes.
+const SIZE_RANGE: [&str; 2] = ["is too small", "is too large"];
+/// The same for tokens that the reader has no words of its own for.
+const TOKEN_RANGE: [&str; 2] = ["not the text \"9999999999T\"", "not the text \"0.0001k\""];
 
 /// The place of every value, as JSON pointers.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
@@ -86,8 +99,9 @@ fn mutants(sample: &Value) -> Vec<(String, Value)> {
 }
 
 /// Reader and schema agree about the samples and about everything that they can be changed to. What a schema cannot say
-/// is listed by the words of the reader, and each of them is needed.
-fn agree(name: &str, reader: Reader, samples: &[Value], beyond: &[&str]) {
+/// is listed by the words of the reader, or by the change where those say too little, and each of them is needed.
+fn agree(name: &str, reader: Reader, samples: &[Value], beyond: &[&[&str]]) {
+    let beyond = beyond.concat();
     let schema = schema(name);
     let (mut apart, mut needed) = (vec![], vec![false; beyond.len()]);
     for sample in samples {
@@ -106,10 +120,15 @@ fn agree(name: &str, reader: Reader, samples: &[Value], beyond: &[&str]) {
                     let why = schema.validate(&mutant).expect_err("it is not valid");
                     apart.push(format!("{what}: taken, and the schema says: {why}"));
                 }
-                (Err(why), true) => match beyond.iter().position(|it| why.contains(it)) {
-                    Some(at) => needed[at] = true,
-                    None => apart.push(format!("{what}: refused, and the schema takes it: {why}")),
-                },
+                (Err(why), true) => {
+                    let is_told = |it: &&str| why.contains(it) || what.ends_with(it);
+                    match beyond.iter().position(is_told) {
+                        Some(at) => needed[at] = true,
+                        None => {
+                            apart.push(format!("{what}: refused, and the schema takes it: {why}"));
+                        }
+                    }
+                }
             }
         }
     }
@@ -124,34 +143,51 @@ fn agree(name: &str, reader: Reader, samples: &[Value], beyond: &[&str]) {
 
 #[test]
 fn the_schema_of_plans_takes_what_the_reader_of_plans_takes() {
-    let beyond = ["is not a path inside a tree", "depends on"];
+    let own = ["is not a path inside a tree", "depends on"];
+    let beyond: [&[&str]; 2] = [&own, &DURATION_RANGE];
     agree("plan", readers::plan, &samples::plans(), &beyond);
 }
 
 #[test]
 fn the_schema_of_rules_takes_what_the_reader_of_rules_takes() {
-    let beyond = [
+    let own = [
         "is no usable pattern",
         "must be one of lmstudio, script",
         "must begin with http",
         "must be the name of a memory",
+        "0.0001k is not a number of tokens",
     ];
+    let beyond: [&[&str]; 3] = [&own, &DURATION_RANGE, &SIZE_RANGE];
     agree("rule", readers::rule, &samples::rules(), &beyond);
 }
 
 #[test]
 fn the_schema_of_agents_takes_what_the_reader_of_agents_takes() {
-    let beyond = [TEXT_RANGE[0], TEXT_RANGE[1], "schema"];
+    let own = [
+        "schema",
+        "0.0001k is not a number of tokens",
+        "0.0001k is not a size",
+    ];
+    let beyond: [&[&str]; 5] = [
+        &own,
+        &TEXT_RANGE,
+        &DURATION_RANGE,
+        &SIZE_RANGE,
+        &TOKEN_RANGE,
+    ];
     agree("agent", readers::agent, &samples::agents(), &beyond);
 }
 
 #[test]
 fn the_schema_of_configurations_takes_what_their_reader_takes() {
-    let beyond = [
-        TEXT_RANGE[0],
-        TEXT_RANGE[1],
-        // The same where the text could be a secret.
-        "not what is there",
+    let own = [
+        "0.0001k is not a number of tokens",
+        "0.0001k is not a size",
+        // Where the text could be a secret, the reader does not repeat it.
+        "okens = \"99999999999999\"",
+        "okens = \"9999999999T\"",
+        "okens = \"0.0001k\"",
+        "okens = \"0k\"",
         // Another layer may say it.
         "above.tokens must be a whole number from 1 up, not n",
         "needs a",
@@ -161,6 +197,13 @@ fn the_schema_of_configurations_takes_what_their_reader_takes() {
         "openapiSpecs.shop.spec",
         "JSON Schema",
         "control character",
+    ];
+    let beyond: [&[&str]; 5] = [
+        &own,
+        &TEXT_RANGE,
+        &DURATION_RANGE,
+        &SIZE_RANGE,
+        &TOKEN_RANGE,
     ];
     agree("config", readers::config, &samples::configs(), &beyond);
 }

@@ -71,8 +71,3 @@ pub(crate) fn signalled(child: Child, signal: Signal, after: Duration) -> Done {
         finish(child)
     })
 }
-
-/// Whether a signal is the word of a person.
-pub(crate) fn is_of_a_person(signal: Signal) -> bool {
-    signal == Signal::INT
-}

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::agents;
 use crate::model::TOOL;
-use crate::moments::{each, is_of_a_person, signalled};
+use crate::moments::{each, signalled};
 use crate::place::{Done, Place, call, done, finish, start, with};
 use crate::rng::Rng;
 
@@ -83,12 +83,10 @@ impl Scene {
         let is_left =
             |status: Option<&str>| matches!(status, None | Some("interrupted" | "succeeded"));
         let is_due = match signal {
-            Signal::INT => match known {
-                (Some(1), Some("cancelled")) => true,
-                // Before anybody listens, a signal ends the process.
-                (None, status) => is_left(status),
-                known => known == by_itself,
-            },
+            // Before the program listens, a signal ends the process.
+            Signal::INT => {
+                matches!(known.0, Some(130) | None) && is_left(known.1) || known == by_itself
+            }
             Signal::TERM => {
                 matches!(known.0, Some(143) | None) && is_left(known.1) || known == by_itself
             }
@@ -107,7 +105,7 @@ impl Scene {
     }
 
     /// The run comes to its end, and what was in its log is in it still.
-    fn check_whole(&self, signal: Signal) {
+    fn check_whole(&self) {
         let status = self.place.status("run");
         let before = status.as_ref().map_or(vec![], |_| self.place.log("run"));
         let resumed = self.go_on(None);
@@ -117,18 +115,9 @@ impl Scene {
             Some(&before[..]),
             "entries were lost"
         );
-        if status.as_deref() == Some("cancelled") {
-            assert!(is_of_a_person(signal), "nobody has cancelled it");
-            assert_eq!(
-                (resumed.code, after.len()),
-                (Some(1), before.len()),
-                "{resumed:?}"
-            );
-        } else {
-            assert_eq!(resumed.code, Some(0), "{resumed:?}");
-            assert!(resumed.stdout.contains("counted"), "{resumed:?}");
-            assert_eq!(self.place.status("run").as_deref(), Some("succeeded"));
-        }
+        assert_eq!(resumed.code, Some(0), "{resumed:?}");
+        assert!(resumed.stdout.contains("counted"), "{resumed:?}");
+        assert_eq!(self.place.status("run").as_deref(), Some("succeeded"));
         self.place.passes_the_audit("run");
         self.place
             .check_witness(self.tool, (self.count)(&self.place));
@@ -156,7 +145,7 @@ fn run(name: &str, scene: fn() -> Scene) {
             let scene = scene();
             let ended = scene.begin(signal, after);
             scene.check_end(signal, &ended);
-            scene.check_whole(signal);
+            scene.check_whole();
         },
     );
 }
@@ -173,7 +162,7 @@ fn resume(name: &str, scene: fn() -> Scene) {
                 Duration::from_micros(rng.below(u64::try_from(after.as_micros()).unwrap_or(0) + 1));
             let ended = scene.go_on(Some((signal, then)));
             scene.check_end(signal, &ended);
-            scene.check_whole(signal);
+            scene.check_whole();
         },
     );
 }
@@ -228,13 +217,10 @@ fn many_goals_that_a_signal_came_between_are_each_done_once_in_the_end() {
         let before = ran(&place);
         let again = finish(start(&mut place.command(&words)));
         let statuses: Vec<_> = (0..EACH).map(|n| place.status(&format!("g{n}"))).collect();
-        // A person's word ends what was under way for good; nothing else does.
-        if !is_of_a_person(signal) {
-            assert!(
-                statuses.iter().all(|it| it.as_deref() == Some("succeeded")),
-                "{statuses:?} {again:?}"
-            );
-        }
+        assert!(
+            statuses.iter().all(|it| it.as_deref() == Some("succeeded")),
+            "{statuses:?} {again:?}"
+        );
         // A command that was cut off is told as such and is not made again.
         assert!(
             (before..=EACH).contains(&ran(&place)),

@@ -38,6 +38,21 @@ fn items_run_level_by_level_and_each_level_sees_what_the_one_before_published() 
     for (level, items) in [(0, 2), (1, 1), (2, 1)] {
         ended.says(&format!("level {level}: {items} item"));
     }
+    let plan_id = receipt(&results[2])["plan_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let said = ended.stderr.lines().last().unwrap_or_default().to_owned();
+    let dir = said.strip_prefix("receipts are in ").expect(&ended.stderr);
+    assert!(dir.ends_with(&plan_id), "{dir}");
+    assert!(
+        std::path::Path::new(dir)
+            .join("items/two/RECEIPT.json")
+            .is_file()
+    );
+    let listed = world.place.bonded(&["runs"]).stdout;
+    let beginning = format!("plan {} two: ", &plan_id[..8]);
+    assert!(listed.contains(&beginning), "{listed}");
     assert_eq!(
         receipt(&results[2])["before_hash"],
         receipt(&results[3])["before_hash"]

@@ -1,5 +1,4 @@
-//! Every signal to a plan at random moments. A plan that a machine has stopped comes to the same end; one that a person
-//! has stopped has ended, and its tree is one of those before and after a publish.
+//! Every signal to a plan at random moments: whatever stopped it, when it is resumed it comes to the same end.
 
 use std::process::Child;
 use std::thread;
@@ -13,7 +12,6 @@ use crate::place::{Done, finish};
 use crate::plans::{one_item, three_items};
 use crate::rng::{Rng, number, seed};
 use crate::runs::Finished;
-use crate::snapshot::Snapshot;
 use crate::world::World;
 use crate::{SEED, SIGNAL_ROUNDS, tell};
 
@@ -51,10 +49,7 @@ fn a_plan_that_is_sent_any_signal_comes_to_the_same_end_unless_a_person_has_ende
                 let ended = signalled(world.begin(), *signal, after);
                 check_end(*signal, &ended);
                 world.check_after_kill(&trees, &undisturbed.repository);
-                match *signal {
-                    Signal::INT => check_ended(&world, &trees, &undisturbed.repository),
-                    _ => undisturbed.check(&world, &world.finished_if_begun()),
-                }
+                undisturbed.check(&world, &world.finished_if_begun());
             },
         );
     }
@@ -80,16 +75,6 @@ fn check_end(signal: Signal, ended: &Done) {
         _ => matches!(ended.code, Some(1) | None),
     };
     assert!(is_due, "{ended:?}");
-}
-
-/// Whatever a person has stopped is whole, and stays so when somebody asks to go on with it.
-fn check_ended(world: &World, trees: &[&Snapshot], repository: &Snapshot) {
-    finish(world.begin_again());
-    world.check_after_kill(trees, repository);
-    if resolve(&world.dir(), "store.db.work/trees/*/history.jsonl").is_some() {
-        world.check_receipts();
-    }
-    world.check_remains(repository);
 }
 
 impl World {

@@ -23,6 +23,7 @@ fn with_replies(replies: &[&str]) -> Server {
 fn rule(server: &Server, trigger: &str, mode: &str) -> Value {
     let rule = json!({
         "workspace_id": server.workspace(),
+        "name": "tidy",
         "trigger": trigger,
         "condition_json": { "field": "note.title", "op": "eq", "value": "Go" },
         "action_json": {
@@ -126,6 +127,15 @@ fn a_note_sets_off_a_rule_and_the_run_is_followed_to_its_end() {
     assert!(
         line.stdout.contains("1 loops,") && line.stdout.contains("succeeded"),
         "{line:?}"
+    );
+    let data = server.place.path("data").display().to_string();
+    let all = server.place.bonded(&["runs", "--data", &data]);
+    assert!(all.stdout.contains("rule tidy: "), "{all:?}");
+    let all = server.place.bonded(&["runs", "--data", &data, "--json"]);
+    let listed = all.json();
+    assert_eq!(
+        (&listed["runId"], &listed["from"]),
+        (&json!(run), &json!({ "kind": "rule", "rule": "tidy" }))
     );
 }
 

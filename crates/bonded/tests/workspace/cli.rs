@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
 use crate::place::{Done, Place, finish, start};
@@ -270,4 +271,203 @@ fn an_export_that_the_disk_has_no_room_for_is_told_and_leaves_no_half_of_a_note(
     let again = place.path("again").display().to_string();
     ok(&on(&place, "data", &["export", &again]));
     assert_eq!(files(Path::new(&again)).len(), 1);
+}
+
+/// Runs a command on a data directory with this editor.
+fn with_editor(place: &Place, editor: &str, words: &[&str]) -> Done {
+    let data = place.path("data").display().to_string();
+    let words: Vec<&str> = [&["note", "--data", data.as_str()], words].concat();
+    let mut command = place.command(&words);
+    command.env("EDITOR", editor);
+    command.env("TMPDIR", place.path("tmp"));
+    finish(start(&mut command))
+}
+
+/// What editors left behind.
+fn leftovers(place: &Place) -> Vec<std::path::PathBuf> {
+    let listing = std::fs::read_dir(place.path("tmp")).expect("a directory");
+    let files = listing.map(|entry| entry.expect("an entry").path());
+    files.collect()
+}
+
+fn place_with_note() -> (Place, String) {
+    let place = place_with(&["data"]);
+    std::fs::create_dir(place.path("tmp")).expect("a directory can be made");
+    let id = ok(&on(&place, "data", &["note", "add", "Shopping", "- milk"]));
+    (place, id)
+}
+
+#[test]
+fn a_note_is_changed_in_the_persons_editor_through_a_file_that_nobody_else_can_read() {
+    let (place, id) = place_with_note();
+    let editor = "sh -c 'stat -c %a \"$1\" > ../mode; cat \"$1\" > ../seen; printf \"%s\" \"- bread\" > \"$1\"' x";
+    let done = with_editor(&place, editor, &["edit", &id[..8]]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).expect("a file");
+    assert_eq!(
+        (read("mode").trim(), read("seen").as_str()),
+        ("600", "- milk")
+    );
+    assert_eq!(ok(&on(&place, "data", &["note", "show", &id])), "- bread");
+    assert_eq!(leftovers(&place), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn an_editor_that_changes_nothing_empties_the_text_or_fails_changes_nothing() {
+    let (place, id) = place_with_note();
+    for (editor, code) in [
+        ("true", 0),
+        ("sh -c ': > \"$1\"' x", 0),
+        ("false", 4),
+        ("no-such-editor", 4),
+    ] {
+        let done = with_editor(&place, editor, &["edit", &id]);
+        assert_eq!(done.code, Some(code), "{editor}: {done:?}");
+        let note: Value =
+            serde_json::from_str(&ok(&on(&place, "data", &["note", "show", &id, "--json"])))
+                .expect("JSON");
+        assert_eq!(
+            (&note["version"], &note["markdown"]),
+            (&json!(1), &json!("- milk")),
+            "{editor}"
+        );
+        assert_eq!(
+            leftovers(&place),
+            Vec::<std::path::PathBuf>::new(),
+            "{editor}"
+        );
+    }
+    let unset = on(&place, "data", &["note", "edit", &id]);
+    assert_eq!(unset.code, Some(4), "{unset:?}");
+    assert!(unset.stderr.contains("or set EDITOR"), "{}", unset.stderr);
+}
+
+/// The other side of a new terminal, and its own side, which must stay open.
+fn terminal() -> (std::fs::File, std::os::fd::OwnedFd) {
+    let own = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal can be made");
+    grantpt(&own).expect("it is ours");
+    unlockpt(&own).expect("it can be opened");
+    let path = ptsname(&own, vec![]).expect("it has a name");
+    let path = path.into_string().expect("its name is a text");
+    let other = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path);
+    (other.expect("it can be opened"), own)
+}
+
+#[test]
+fn a_note_without_a_text_is_written_in_the_editor_at_a_terminal_and_is_empty_elsewhere() {
+    let (place, _) = place_with_note();
+    let data = place.path("data").display().to_string();
+    let write = "sh -c 'printf \"%s\" \"- from the editor\" > \"$1\"' x";
+    for (title, editor) in [("Written", write), ("Left", "true")] {
+        let (other, _own) = terminal();
+        let mut command = place.command(&["note", "--data", &data, "add", title]);
+        command
+            .env("EDITOR", editor)
+            .env("TMPDIR", place.path("tmp"));
+        command.stdin(other.try_clone().expect("it can be shared"));
+        command.stdout(other);
+        let done = finish(start(&mut command));
+        assert_eq!(done.code, Some(0), "{done:?}");
+    }
+    let show = |title: &str| on(&place, "data", &["note", "show", title]);
+    assert_eq!(ok(&show("Written")), "- from the editor");
+    assert!(show("Left").stderr.contains("NOTE_NOT_FOUND"));
+    let piped = with_editor(&place, write, &["add", "Piped"]);
+    assert_eq!(piped.code, Some(0), "{piped:?}");
+    assert_eq!(ok(&show("Piped")), "");
+}
+
+#[test]
+fn a_text_that_meets_another_version_is_reported_and_kept_in_a_file_that_is_named() {
+    let (place, id) = place_with_note();
+    // While the editor is open, another program writes to the note.
+    let program = crate::place::program().display().to_string();
+    let data = place.path("data").display().to_string();
+    let editor = format!(
+        "sh -c '{program} note --data {data} edit {id} \"- of another\" 2> ../other; printf \"%s\" \"- mine\" > \"$1\"' x"
+    );
+    let done = with_editor(&place, &editor, &["edit", &id]);
+    assert_eq!(done.code, Some(4), "{done:?}");
+    assert!(done.stderr.contains("VERSION_CONFLICT"), "{}", done.stderr);
+    assert_eq!(
+        ok(&on(&place, "data", &["note", "show", &id])),
+        "- of another"
+    );
+    let kept = leftovers(&place);
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(std::fs::read_to_string(&kept[0]).expect("a file"), "- mine");
+    let named = format!("your text is kept in {}", kept[0].display());
+    assert!(done.stderr.contains(&named), "{}", done.stderr);
+}
+
+#[test]
+fn notes_and_rules_are_named_by_the_beginning_of_their_ids() {
+    let (place, id) = place_with_note();
+    assert_eq!(
+        ok(&on(&place, "data", &["note", "show", &id[..4]])),
+        "- milk"
+    );
+    assert_eq!(
+        ok(&on(
+            &place,
+            "data",
+            &["note", "show", &id[..13].to_uppercase()]
+        )),
+        "- milk"
+    );
+    let short = on(&place, "data", &["note", "show", &id[..3]]);
+    assert!(short.stderr.contains("NOTE_NOT_FOUND"), "{}", short.stderr);
+    // A title counts more than a beginning.
+    ok(&on(
+        &place,
+        "data",
+        &["note", "add", &id[..4], "- by its title"],
+    ));
+    assert_eq!(
+        ok(&on(&place, "data", &["note", "show", &id[..4]])),
+        "- by its title"
+    );
+
+    let rule = json!({ "trigger": "manual", "action_json": { "kind": "kjxlkj_agent" } });
+    let file = place.write("rule.json", rule.to_string());
+    let file = file.display().to_string();
+    let id = ok(&on(&place, "data", &["rule", "add", &file]));
+    ok(&on(&place, "data", &["rule", "disable", &id[..4]]));
+    let shown = ok(&on(&place, "data", &["rule", "show", &id[..4]]));
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["enabled"], false);
+    let short = on(&place, "data", &["rule", "show", &id[..3]]);
+    assert!(short.stderr.contains("RULE_NOT_FOUND"), "{}", short.stderr);
+}
+
+#[test]
+fn a_beginning_of_several_ids_is_answered_with_all_of_them() {
+    let place = place_with(&["data"]);
+    let ids = [
+        "6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11",
+        "6f1c3000-3f5b-4c1e-9d4a-0b8f5a2c7e12",
+    ];
+    for id in ids {
+        let file = format!(
+            "---\nid: \"{id}\"\ntitle: \"Note {}\"\n---\ntext of {id}",
+            &id[..8]
+        );
+        place.write(&format!("vault/{}.md", &id[..8]), file);
+    }
+    let vault = place.path("vault").display().to_string();
+    ok(&on(&place, "data", &["import", &vault]));
+    let refused = on(&place, "data", &["note", "show", "6f1c"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    for id in ids {
+        assert!(
+            refused.stderr.contains(&format!("{id}  Note {}", &id[..8])),
+            "{}",
+            refused.stderr
+        );
+        let shown = ok(&on(&place, "data", &["note", "show", &id[..5]]));
+        assert_eq!(shown, format!("text of {id}"));
+    }
 }

@@ -247,3 +247,54 @@ fn what_is_no_request_is_refused_or_cut_off() {
     let peak = server.process.peak_bytes();
     assert!(peak < MEMORY_MAX, "{} MiB", peak >> 20);
 }
+
+/// Sends all of a body but its end.
+fn almost(server: &Server, body: &[u8]) -> std::net::TcpStream {
+    use std::io::Write as _;
+    let (address, headers) = (&server.address, server.owner.headers());
+    let head = format!(
+        "POST /api/notes HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nIdempotency-Key: k{headers}\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len() + 1
+    );
+    let mut stream = http::connect(address);
+    let sent = stream
+        .write_all(head.as_bytes())
+        .and_then(|()| stream.write_all(body));
+    sent.expect("the server takes it in");
+    stream
+}
+
+#[test]
+fn bodies_that_are_too_large_together_are_refused_and_leave_room_when_they_are_gone() {
+    let server = Server::start();
+    let body = vec![b' '; 900_000];
+    // 64 MiB are held at most: 74 such bodies, and one more is too much. On a slow machine the first have been given up
+    // when the last is sent.
+    let crowd = || {
+        let held: Vec<_> = (0..74).map(|_| almost(&server, &body)).collect();
+        let refused = http::receive(almost(&server, &body));
+        (held, refused)
+    };
+    let mut crowds = (0..5).map(|_| crowd());
+    let (held, refused) = crowds
+        .find(|(_, refused)| refused.status == 429)
+        .expect("one of five is sent fast enough");
+    assert!(
+        refused.body.contains("too many large requests at once"),
+        "{refused:?}"
+    );
+    assert!(
+        server.process.peak_bytes() < 300_000_000,
+        "{}",
+        server.process.peak_bytes()
+    );
+    drop(held);
+    let workspace = server.workspace();
+    let note = json!({ "workspace_id": workspace, "title": "t", "markdown": "m" });
+    let made = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        server.owner.post("/api/notes", &note).status == 201
+    });
+    assert!(made, "there is room again");
+}

@@ -1,35 +1,21 @@
-//! `bonded serve --data` as its clients meet it: the real program, raw HTTP, raw sockets, and the command line.
+//! `bonded serve --data` as a process: the real program, what it says, how it ends, what it leaves, and the command
+//! line. What its HTTP API answers is tested in crates/serve, in the tests' own process.
 
 use bonded_testkit::{http, place, socket};
 
-mod access;
 mod agents;
-mod automation;
-mod bad_input;
 mod cli;
-mod contract;
-mod cors;
+mod crashes;
 mod hostile;
 mod hostile_replies;
-mod keeping;
 mod loops;
-mod meaning;
 mod model;
-mod notes;
-mod patches;
 mod privacy;
-mod prompts;
-mod provider;
 mod provider_health;
 mod provider_shapes;
 mod providers;
-mod reviews;
 mod saying;
-mod schemathesis;
-mod search;
 mod server;
 mod starts;
-mod streams;
-mod turns;
 mod vault;
 mod works;

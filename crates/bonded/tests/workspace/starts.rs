@@ -114,25 +114,24 @@ fn init_makes_a_directory_that_a_server_takes_as_it_is() {
 }
 
 #[test]
-fn anybody_may_ask_whether_the_server_lives() {
-    let server = Server::start();
-    for path in [
-        "/healthz",
-        "/readyz",
-        "/api/healthz",
-        "/api/readyz",
-        "/api/openapi.json",
-    ] {
-        let reply = server.nobody().get(path);
-        assert_eq!(reply.status, 200, "{path}: {reply:?}");
-        assert!(reply.header("x-request-id").is_some(), "{path}");
+fn a_list_that_holds_anything_but_origins_stops_the_start() {
+    let rows = [
+        ("*", "every page of the web"),
+        ("https://notes.example/", "is no origin"),
+        ("notes.example", "is no origin"),
+    ];
+    for (origin, expected) in rows {
+        let place = Place::new();
+        std::fs::create_dir(place.path("data")).expect("a directory can be made");
+        let config = json!({ "server": { "cors_allowed_origins": [origin] } }).to_string();
+        std::fs::write(place.path("data/config.json"), config).expect("a file can be written");
+        let data = place.path("data").display().to_string();
+        let done = place.bonded(&["serve", "--data", &data, "--listen", "127.0.0.1:0"]);
+        assert_eq!(done.code, Some(4), "{done:?}");
+        assert!(
+            done.stderr.contains("server.cors_allowed_origins") && done.stderr.contains(expected),
+            "{}",
+            done.stderr
+        );
     }
-    let named = server
-        .nobody()
-        .and("X-Request-Id: mine-7")
-        .get("/api/notes");
-    assert_eq!(code(&named), "AUTH_REQUIRED");
-    assert_eq!(named.header("x-request-id"), Some("mine-7"));
-    let unusable = server.nobody().and("X-Request-Id: a b").get("/healthz");
-    assert_ne!(unusable.header("x-request-id"), Some("a b"));
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bonded_kernel::{Mistake, found};
+use bonded_kernel::{Measure, Mistake, found};
 use serde_json::{Map, Value};
 
 use super::{Config, ConfigError, KeyPath, Secret};
@@ -63,6 +63,11 @@ impl<'c> ConfigEntry<'c> {
 
     pub(super) fn whole(&self, field: &str) -> Option<u64> {
         self.value(field)?.as_u64()
+    }
+
+    /// A duration, a size or a number of tokens.
+    pub(super) fn measured(&self, field: &str, measure: Measure) -> Option<u64> {
+        measure.of(self.value(field)?, 0..=u64::MAX).ok()
     }
 
     pub(super) fn real(&self, field: &str) -> Option<f64> {

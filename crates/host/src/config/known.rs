@@ -4,14 +4,14 @@
 //! have no effect here, and the schema for editors all read it. A key that is not in it is told as unknown and does
 //! nothing.
 
-use bonded_kernel::{Effort, SCHEMA_KEY, SCHEMA_ROW, SandboxLevel, words};
+use bonded_kernel::{Effort, Measure, SCHEMA_KEY, SCHEMA_ROW, SandboxLevel, words};
 
 use bonded_tools::rest::rest_methods;
 
 use super::provider::{KINDS, OPENAI_MODES, TOOL_CHOICES};
 use super::shape::ValueShape::{
-    self, Any, AnyCase, AnyCaseList, AnyObject, Bool, Count, Defaults, Http, Map, Number, Object,
-    Port, Price, Reasoning, Size, Text, TextList, TextOrList, Unsupported, Word, WordList,
+    self, Any, AnyCase, AnyCaseList, AnyObject, Bool, Count, Defaults, Http, Map, Measured, Number,
+    Object, Port, Price, Reasoning, Text, TextList, TextOrList, Unsupported, Word, WordList,
 };
 use super::{KeyPath, accepts, mcp, oauth, pricing, rest};
 
@@ -143,7 +143,11 @@ const PROVIDER: ValueShape = Object(&[
         Word(|| names(&TOOL_CHOICES)),
         "Whether the model must call a tool: auto or required",
     ),
-    key("contextWindow", Count, "The context window in tokens"),
+    key(
+        "contextWindow",
+        Measured(Measure::Tokens, 1),
+        "The context window in tokens, such as 200k",
+    ),
     key(
         "tokenizer",
         Text,
@@ -151,7 +155,7 @@ const PROVIDER: ValueShape = Object(&[
     ),
     key(
         "contextWindowBufferTokens",
-        Size,
+        Measured(Measure::Tokens, 0),
         "Tokens of the context window that stay free",
     ),
     key(
@@ -195,7 +199,11 @@ const MODEL: ValueShape = Object(&[
         Word(|| names(&TOOL_CHOICES)),
         "Whether the model must call a tool: auto or required",
     ),
-    key("contextWindow", Count, "The context window in tokens"),
+    key(
+        "contextWindow",
+        Measured(Measure::Tokens, 1),
+        "The context window in tokens, such as 200k",
+    ),
     key(
         "tokenizer",
         Text,
@@ -203,7 +211,7 @@ const MODEL: ValueShape = Object(&[
     ),
     key(
         "contextWindowBufferTokens",
-        Size,
+        Measured(Measure::Tokens, 0),
         "Tokens of the context window that stay free",
     ),
     key(
@@ -386,8 +394,8 @@ const MCP_SERVER: ValueShape = Object(&[
     ),
     key(
         "requestTimeoutMs",
-        Count,
-        "Time limit of one request, in milliseconds",
+        Measured(Measure::Ms, 1),
+        "Time limit of one request, such as 90s; a number counts milliseconds",
     ),
     key(
         "required",
@@ -535,8 +543,16 @@ const STREAMING: ValueShape = Object(&[
         Text,
         "The field with the part [default: content]",
     ),
-    key("timeoutMs", Count, "Time limit in milliseconds"),
-    key("maxBytes", Count, "Most bytes of the answer"),
+    key(
+        "timeoutMs",
+        Measured(Measure::Ms, 1),
+        "Time limit, such as 90s; a number counts milliseconds",
+    ),
+    key(
+        "maxBytes",
+        Measured(Measure::Bytes, 1),
+        "Most bytes of the answer, such as 64k",
+    ),
 ]);
 
 const OPENAPI_SPEC: ValueShape = Object(&[
@@ -612,7 +628,11 @@ const PRICING: ValueShape = Object(&[
 
 /// What holds for requests with more input than so many tokens.
 const LONG_PRICING: [ConfigKey; 5] = [
-    key("tokens", Count, "The input above which these prices hold"),
+    key(
+        "tokens",
+        Measured(Measure::Tokens, 1),
+        "The input above which these prices hold, such as 200k",
+    ),
     key("prompt", Price, "Input, in dollars"),
     key("completion", Price, "Output, in dollars"),
     key("cacheRead", Price, "Input from a cache, in dollars"),

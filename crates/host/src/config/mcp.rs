@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use bonded_kernel::SandboxLevel;
+use bonded_kernel::{Measure, SandboxLevel};
 use bonded_tools::DEFAULT_QUEUE;
 use bonded_tools::mcp::{OauthSettings, check_socket_url, check_url};
 
@@ -171,7 +171,7 @@ impl Config {
             queue,
             shared: entry.flag("shared").unwrap_or(true),
             health_probe,
-            request_timeout_ms: entry.whole("requestTimeoutMs"),
+            request_timeout_ms: entry.measured("requestTimeoutMs", Measure::Ms),
             required: entry.flag("required"),
             sandbox,
             sandbox_network: entry.flag("sandboxNetwork"),

@@ -3,7 +3,7 @@
 //! Prices are kept as whole numbers, so that sums over many requests are exact. What a configuration
 //! says counts more than the list that the program comes with.
 
-use bonded_kernel::{LongPrice, Price};
+use bonded_kernel::{LongPrice, Measure, Price};
 
 use super::entry::ConfigEntry;
 use super::{Config, ConfigError, Problems};
@@ -102,7 +102,7 @@ impl Config {
         problems: &mut Vec<ConfigError>,
     ) -> Option<LongPricing> {
         let entry = self.entry(&[section, provider, model, "above"], problems)?;
-        let Some(tokens) = entry.whole("tokens") else {
+        let Some(tokens) = entry.measured("tokens", Measure::Tokens) else {
             problems.push(entry.wrong("tokens", "a whole number from 1 up"));
             return None;
         };

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use bonded_kernel::Measure;
 use serde_json::{Map, Value};
 
 use super::accepts::AcceptsConfig;
@@ -248,6 +249,11 @@ impl Config {
         Problems::none_of(problems.collect())
     }
 
+    /// The providers that the configuration has, whatever may be wrong with them.
+    pub fn provider_names(&self) -> Vec<&str> {
+        self.names("providers")
+    }
+
     /// The models that a provider's own entry names, of all providers.
     pub fn named_models(&self) -> Vec<ModelRef> {
         let mut named = vec![];
@@ -430,9 +436,9 @@ fn settings(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> ModelCo
         overrides: sampling(&entry.below("overrides")),
         reasoning: reasoning(entry),
         tool_choice: entry.word("toolChoice", &TOOL_CHOICES, problems),
-        context_window_tokens: entry.whole("contextWindow"),
+        context_window_tokens: entry.measured("contextWindow", Measure::Tokens),
         tokenizer: entry.text("tokenizer"),
-        context_window_buffer_tokens: entry.whole("contextWindowBufferTokens"),
+        context_window_buffer_tokens: entry.measured("contextWindowBufferTokens", Measure::Tokens),
         parallel_tool_calls: entry.flag("parallelToolCalls"),
         prompt_cache_key: entry.text("promptCacheKey"),
         service_tier: entry.text("serviceTier"),

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use bonded_kernel::Measure;
 use bonded_tools::rest::{JsonStream, OpenapiDocument, Reach, Redirects, RestError, RestTool};
 
 use super::entry::ConfigEntry;
@@ -187,8 +188,10 @@ fn streaming(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Option
         answer_field: stream.text("answerField").unwrap_or(default.answer_field),
         token_value: stream.text("tokenValue").unwrap_or(default.token_value),
         token_field: stream.text("tokenField").unwrap_or(default.token_field),
-        timeout_ms: stream.whole("timeoutMs"),
-        bytes_max: stream.whole("maxBytes").unwrap_or(default.bytes_max),
+        timeout_ms: stream.measured("timeoutMs", Measure::Ms),
+        bytes_max: stream
+            .measured("maxBytes", Measure::Bytes)
+            .unwrap_or(default.bytes_max),
     })
 }
 

@@ -48,7 +48,7 @@ fn of_shape(shape: ValueShape, path: &KeyPath) -> Value {
         ValueShape::Number => json!({ "type": "number" }),
         ValueShape::Price => json!({ "type": "number", "minimum": 0 }),
         ValueShape::Count => json!({ "type": "integer", "minimum": 1, "maximum": u64::MAX }),
-        ValueShape::Size => json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
+        ValueShape::Measured(measure, min) => measure.schema(min..=u64::MAX),
         ValueShape::Port => json!({ "type": "integer", "minimum": 1, "maximum": 65535 }),
         ValueShape::Word(words) => with_variables(json!({ "enum": words() }), path),
         ValueShape::WordList(words) => {

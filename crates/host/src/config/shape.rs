@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use bonded_kernel::{Mistake, nearest};
+use bonded_kernel::{Measure, Mistake, nearest};
 use serde_json::Value;
 
 use super::explain::is_secret;
@@ -27,8 +27,6 @@ pub(super) enum ValueShape {
     Price,
     /// A whole number, at least 1.
     Count,
-    /// A whole number, at least 0.
-    Size,
     /// A port of this machine.
     Port,
     /// One of these words, which its reader looks at once its variables are put in.
@@ -41,6 +39,8 @@ pub(super) enum ValueShape {
     AnyCaseList(fn() -> Vec<String>),
     /// An address, which its reader looks at once its variables are put in.
     Http,
+    /// A whole number, or a text with a unit; at least so much.
+    Measured(Measure, u64),
     TextList,
     TextOrList,
     /// A number, a word, or four of them from minimal to high.
@@ -58,20 +58,50 @@ pub(super) enum ValueShape {
 
 impl ValueShape {
     /// For messages, after "must be".
-    fn expected(self) -> &'static str {
-        match self {
+    fn expected(self) -> Cow<'static, str> {
+        let expected = match self {
             Self::Any | Self::Unsupported(_) => "anything",
             Self::Text | Self::Word(_) | Self::AnyCase(_) | Self::Http => "a text",
             Self::Bool => "true or false",
             Self::Number => "a number",
             Self::Price => "a number from 0 up",
             Self::Count => "a whole number from 1 up",
-            Self::Size => "a whole number from 0 up",
+            Self::Measured(measure, _) => return measure.expected().into(),
             Self::Port => "a port, from 1 to 65535",
             Self::TextList | Self::WordList(_) | Self::AnyCaseList(_) => "a list of texts",
             Self::TextOrList => "a text or a list of texts",
             Self::Reasoning => "a number, a word, or a list of four for minimal, low, medium, high",
             Self::AnyObject | Self::Object(_) | Self::Map(_) | Self::Defaults => "an object",
+        };
+        expected.into()
+    }
+
+    /// What is wrong with the value itself.
+    fn mistake(self, value: &Value) -> Option<Mistake> {
+        match self {
+            Self::Measured(measure, min) => measure.of(value, min..=u64::MAX).err(),
+            Self::Any
+            | Self::Text
+            | Self::Bool
+            | Self::Number
+            | Self::Price
+            | Self::Count
+            | Self::Port
+            | Self::Word(_)
+            | Self::WordList(_)
+            | Self::AnyCase(_)
+            | Self::AnyCaseList(_)
+            | Self::Http
+            | Self::TextList
+            | Self::TextOrList
+            | Self::Reasoning
+            | Self::AnyObject
+            | Self::Object(_)
+            | Self::Map(_)
+            | Self::Defaults
+            | Self::Unsupported(_) => {
+                (!self.fits(value)).then(|| Mistake::wrong_type(self.expected(), value))
+            }
         }
     }
 
@@ -89,7 +119,7 @@ impl ValueShape {
             Self::Number => value.is_number(),
             Self::Price => value.as_f64().is_some_and(|price| price >= 0.0),
             Self::Count => value.as_u64().is_some_and(|count| count >= 1),
-            Self::Size => value.is_u64(),
+            Self::Measured(measure, min) => measure.of(value, min..=u64::MAX).is_ok(),
             Self::Port => value
                 .as_u64()
                 .is_some_and(|port| (1..=65535).contains(&port)),
@@ -138,8 +168,8 @@ impl Checker<'_> {
         if value.is_null() {
             return;
         }
-        if !shape.fits(value) {
-            return self.wrong(path, shape.expected(), value);
+        if let Some(mistake) = shape.mistake(value) {
+            return self.mistaken(path, value, mistake);
         }
         let members = value.as_object().into_iter().flatten();
         match shape {
@@ -155,7 +185,7 @@ impl Checker<'_> {
             | ValueShape::Number
             | ValueShape::Price
             | ValueShape::Count
-            | ValueShape::Size
+            | ValueShape::Measured(..)
             | ValueShape::Port
             | ValueShape::Word(_)
             | ValueShape::WordList(_)

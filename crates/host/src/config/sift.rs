@@ -8,7 +8,7 @@
 //! A new section, or a new field of a tool, is left out of untrusted layers until it is thought of
 //! here.
 
-use bonded_kernel::{Permission, SandboxLevel};
+use bonded_kernel::{Measure, Permission, SandboxLevel};
 use serde_json::{Map, Value};
 
 use super::options::{OptionRow, Parsed, Source, TABLE, built_in, parse};
@@ -311,8 +311,9 @@ impl Sieve<'_> {
                 (None, _) => false,
             },
             "requestTimeoutMs" => {
-                let bound = bound.and_then(Value::as_u64);
-                bound.is_some_and(|bound| value.as_u64().is_some_and(|it| it < bound))
+                let ms = |value: &Value| Measure::Ms.of(value, 1..=u64::MAX).ok();
+                let bound = bound.and_then(ms);
+                bound.is_some_and(|bound| ms(value).is_some_and(|it| it < bound))
             }
             "toolsAllowed" => return self.fewer(value, bound, path),
             "toolsDenied" => return denied(value, bound),

@@ -212,7 +212,7 @@ fn put_texts(value: &mut Value, texts: &BTreeMap<String, String>) {
 }
 
 /// A run of a list as one line.
-pub fn listed(listed: &Listed, ends: &Ends, status: Status) -> String {
+pub fn listed(listed: &Listed, ends: &Ends, status: Status, beginning: Option<Value>) -> String {
     let goal = ends.first.event.started().map_or("", |it| it.goal.as_str());
     let mut object = json!({
         "runId": listed.run.as_str(),
@@ -223,6 +223,9 @@ pub fn listed(listed: &Listed, ends: &Ends, status: Status) -> String {
         "updatedAt": ends.last.at.0,
         "turns": ends.last.turn,
     });
+    if let (Some(beginning), Some(fields)) = (beginning, object.as_object_mut()) {
+        fields.insert("from".into(), beginning);
+    }
     if let (Event::RunEnded(ended), Some(fields)) = (&ends.last.event, object.as_object_mut()) {
         let termination = json!({
             "kind": ended.termination.kind.as_str(),

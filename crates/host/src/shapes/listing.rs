@@ -6,19 +6,89 @@
 use bonded_kernel::{Entry, Event};
 use bonded_state::{Listed, Store};
 
-use super::json;
+use serde_json::{Value, json};
+
+use super::json as shapes;
 use crate::load::load_run;
 use crate::result::Status;
 use crate::review::PendingReview;
 
+/// What began a run, where that was not a person who asked for this very run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// A rule of a workspace, by its name, else by its id.
+    Rule(String),
+    /// An item of a plan.
+    Plan { plan: String, item: String },
+    /// A turn of another run.
+    Fork { run: String },
+    /// An agent that called this one.
+    Agent { run: String },
+}
+
+impl Beginning {
+    /// What the first entry of a run says; rules are known to the workspace alone.
+    pub fn of(first: &Entry) -> Option<Self> {
+        let started = first.event.started()?;
+        let config = &started.config;
+        if let Some(item) = &config.item {
+            return Some(Self::Plan {
+                plan: item.plan.clone(),
+                item: item.item.clone(),
+            });
+        }
+        if let Some(origin) = &started.forked_from {
+            return Some(Self::Fork {
+                run: origin.run.to_string(),
+            });
+        }
+        config.parent.as_ref().map(|parent| Self::Agent {
+            run: parent.run.to_string(),
+        })
+    }
+
+    /// As one word or two before a goal.
+    pub fn label(&self) -> String {
+        let short = |id: &str| id.chars().take(8).collect::<String>();
+        match self {
+            Self::Rule(name) => format!("rule {name}"),
+            Self::Plan { plan, item } => format!("plan {} {item}", short(plan)),
+            Self::Fork { run } => format!("fork of {}", short(run)),
+            Self::Agent { run } => format!("called by {}", short(run)),
+        }
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        match self {
+            Self::Rule(name) => json!({ "kind": "rule", "rule": name }),
+            Self::Plan { plan, item } => json!({ "kind": "plan", "plan": plan, "item": item }),
+            Self::Fork { run } => json!({ "kind": "fork", "runId": run }),
+            Self::Agent { run } => json!({ "kind": "agent", "runId": run }),
+        }
+    }
+}
+
 /// The status of a run whose log cannot be read.
 pub const DAMAGED: &str = "damaged";
 
-/// A run of the list as one line of JSON.
+/// A run of the list as one line of JSON, with what its log says of its beginning.
 pub fn json_line(listed: &Listed, status: Option<Status>) -> String {
+    let first = listed.ends.as_ref().ok().map(|ends| &ends.first);
+    json_line_from(listed, status, first.and_then(Beginning::of).as_ref())
+}
+
+/// The same where more is known of its beginning than the log says.
+pub fn json_line_from(
+    listed: &Listed,
+    status: Option<Status>,
+    beginning: Option<&Beginning>,
+) -> String {
     match (status, &listed.ends) {
-        (Some(status), Ok(ends)) => json::listed(listed, ends, status),
-        _ => json::no_result(listed.run.as_str(), DAMAGED, "the log is damaged"),
+        (Some(status), Ok(ends)) => {
+            shapes::listed(listed, ends, status, beginning.map(Beginning::json))
+        }
+        _ => shapes::no_result(listed.run.as_str(), DAMAGED, "the log is damaged"),
     }
 }
 

@@ -71,6 +71,20 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of bytes as people say it, in thousands: `900 B`, `1.2 kB`, `12 kB`.
+pub fn size(bytes: usize) -> String {
+    const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
+    let (mut size, mut unit) = (bytes as f64, 0);
+    // Rounded first: 999.96 kB is 1.0 MB, not 1000 kB.
+    while size >= 999.5 && unit + 1 < UNITS.len() {
+        (size, unit) = (size / 1000.0, unit + 1);
+    }
+    match unit > 0 && size < 9.95 {
+        true => format!("{size:.1} {}", UNITS[unit]),
+        false => format!("{size:.0} {}", UNITS[unit]),
+    }
+}
+
 /// A moment in the local time zone.
 pub fn local_time(at: Millis) -> String {
     let timestamp = i64::try_from(at.0)
@@ -93,6 +107,24 @@ pub fn cost(cost: Money) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_said_in_thousands() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1_000, "1.0 kB"),
+            (1_249, "1.2 kB"),
+            (9_949, "9.9 kB"),
+            (9_950, "10 kB"),
+            (131_072, "131 kB"),
+            (999_499, "999 kB"),
+            (999_500, "1.0 MB"),
+            (5_000_000_000_000, "5000 GB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
 
     #[test]
     fn numbers_are_grouped_by_thousands() {

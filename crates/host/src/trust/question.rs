@@ -18,6 +18,8 @@ pub struct Wants {
     pub sends: Vec<String>,
     /// Settings that would allow more.
     pub loosens: Vec<String>,
+    /// Who would take instructions from it.
+    pub instructs: Vec<String>,
 }
 
 /// The longest line that is shown whole; more is said to be there.
@@ -34,7 +36,8 @@ impl Wants {
 
     /// Nobody needs to be asked then.
     pub fn is_empty(&self) -> bool {
-        self.starts.is_empty() && self.sends.is_empty() && self.loosens.is_empty()
+        let all = [&self.starts, &self.sends, &self.loosens, &self.instructs];
+        all.into_iter().all(Vec::is_empty)
     }
 
     /// The lines, in the order in which they matter.
@@ -48,6 +51,7 @@ impl Wants {
         let mut all = group("start", &self.starts);
         all.extend(group("send", &self.sends));
         all.extend(group("loosen", &self.loosens));
+        all.extend(group("instruct", &self.instructs));
         all
     }
 }

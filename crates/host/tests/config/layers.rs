@@ -130,7 +130,7 @@ fn a_mistake_is_said_with_its_file_and_place() {
         ),
         (
             r#"{"providers": {"p": {"models": {"gpt-4.1": {"contextWindow": 0}}}}}"#,
-            "providers.p.models[\"gpt-4.1\"].contextWindow must be a whole number from 1 up, not the number 0",
+            "providers.p.models[\"gpt-4.1\"].contextWindow 0 is too small. The least is 1.",
         ),
         (
             r#"{"providers": {"p": {"reasoning": [1, 2]}}}"#,

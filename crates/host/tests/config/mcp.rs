@@ -125,6 +125,9 @@ fn a_server_that_says_little_gets_the_usual_settings() {
         (said.required, said.request_timeout_ms),
         (Some(true), Some(5))
     );
+    let with_unit = server(&json!({"command": "c", "requestTimeoutMs": "30s"}));
+    let with_unit = with_unit.expect("it is good").request_timeout_ms;
+    assert_eq!(with_unit, Some(30_000));
     assert_eq!(
         (said.tools_allowed, said.tools_denied),
         (vec!["a".into()], vec!["*".into()])

@@ -265,7 +265,7 @@ fn a_bad_value_is_said_with_its_place_its_key_and_what_was_expected() {
         (
             "models",
             json!("gpt-4o"),
-            "models must be PROVIDER/MODEL, or a list of them",
+            "somewhere: gpt-4o has no provider. Did you mean openai/gpt-4o?",
         ),
         ("models", json!(["a/"]), "models must be PROVIDER/MODEL"),
         ("tools", json!([1]), "tools must be a list of names"),
@@ -291,6 +291,20 @@ fn a_bad_value_is_said_with_its_place_its_key_and_what_was_expected() {
             "format must be one of markdown, markdown+mermaid, slack-block-kit, tty, pipe, json, sub-agent",
         ),
         ("sessionsDir", json!(""), "sessionsDir must be a text"),
+        (
+            "toolTimeout",
+            json!("5x"),
+            "somewhere: toolTimeout 5x is not a duration. Write 90s, 10m or 1h.",
+        ),
+        ("toolTimeout", json!(0), "toolTimeout 0 is too short"),
+        ("toolTimeout", json!(1e9), "is not a duration"),
+        (
+            "toolTimeout",
+            json!([1]),
+            "toolTimeout must be a duration such as",
+        ),
+        ("toolResponseMaxBytes", json!("2T"), "The most is 1T."),
+        ("contextWindow", json!("64kB"), "is not a number of tokens"),
     ];
     for (key, value, expected) in rows {
         let sources = Sources {

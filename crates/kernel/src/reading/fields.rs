@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Value};
 
 use super::form::{FormKind, FormRow};
-use super::{Mistake, escaped, short};
+use super::{Measure, Mistake, escaped, short};
 
 /// A mistake with its place, as those tell it who describe what is read.
 pub trait ReadFault {
@@ -189,6 +189,23 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
         })
     }
 
+    /// A duration or a size within bounds: a whole number, or a text with a unit such as `90s` or `64k`.
+    pub fn measured(
+        &mut self,
+        field: &str,
+        measure: Measure,
+        range: RangeInclusive<u64>,
+    ) -> Option<u64> {
+        match self.given(field)? {
+            Value::String(_) => self.parsed(field, |value| measure.of(value, range)),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => self.whole(field, range),
+        }
+    }
+
     /// A number within bounds.
     pub fn number(&mut self, field: &str, least: u32, most: u32) -> Option<f64> {
         self.parsed(field, |value| {
@@ -219,6 +236,19 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
             unreachable!("{field} has no row as a whole number")
         };
         self.whole(field, least..=most)
+    }
+
+    /// A duration or a size within the bounds of its row.
+    pub fn measured_row(&mut self, field: &str) -> Option<u64> {
+        let FormKind::Measured {
+            measure,
+            least,
+            most,
+        } = self.row(field)
+        else {
+            unreachable!("{field} has no row as a duration or a size")
+        };
+        self.measured(field, measure, least..=most)
     }
 
     /// A number within the bounds of its row.

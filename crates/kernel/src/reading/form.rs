@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Measure;
+
 /// The key by which a file names its schema for editors. Every reader takes it and does nothing with it.
 pub const SCHEMA_KEY: &str = "$schema";
 
@@ -52,6 +54,15 @@ pub enum FormKind {
     Only(bool),
     /// A whole number within bounds, both included.
     Whole {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// A duration or a size within bounds, both included: a whole number, or a text with a unit.
+    Measured {
+        /// What it counts.
+        measure: Measure,
         /// The smallest.
         least: u64,
         /// The largest.
@@ -135,6 +146,11 @@ impl FormKind {
             Self::Whole { least, most } => {
                 json!({ "type": "integer", "minimum": least, "maximum": most })
             }
+            Self::Measured {
+                measure,
+                least,
+                most,
+            } => measure.schema(least..=most),
             Self::Number { least, most } => {
                 json!({ "type": "number", "minimum": least, "maximum": most })
             }
@@ -203,6 +219,11 @@ pub fn or_null(mut schema: Value) -> Value {
         None if is_plain => schema,
         Some(Value::String(kind)) if is_plain => {
             schema["type"] = json!([kind, "null"]);
+            schema
+        }
+        Some(Value::Array(kinds)) if is_plain => {
+            let with_null = kinds.iter().cloned().chain(["null".into()]);
+            schema["type"] = with_null.collect();
             schema
         }
         _ => json!({ "anyOf": [schema, { "type": "null" }] }),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{found, nearest, short};
+use super::{BadMeasure, found, nearest, short};
 
 /// A mistake that has nothing to do with what is described: the rest is the describer's own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +61,9 @@ pub enum Mistake {
         /// Allowed itself.
         most: u32,
     },
+    /// A duration or a size that is none, or out of bounds.
+    #[error("{0}")]
+    BadMeasure(BadMeasure),
     /// A text of spaces alone, or of nothing.
     #[error("must not be empty")]
     Empty,
@@ -129,6 +132,7 @@ impl Mistake {
             Self::NumberOutOfRange { least, most, .. } => {
                 instead(format!("a number from {least} to {most}").into())
             }
+            Self::BadMeasure(bad) => instead(bad.expected().into()),
             Self::Missing { .. }
             | Self::UnknownField { .. }
             | Self::Empty

@@ -10,15 +10,15 @@ use axum::http::{HeaderMap, HeaderValue};
 /// A sentence that says what to write instead.
 #[derive(Debug, thiserror::Error)]
 #[error("server.cors_allowed_origins: {0}")]
-pub struct BadOrigin(String);
+pub(super) struct BadOrigin(String);
 
 /// The origins of `server.cors_allowed_origins`, as browsers write them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origins(Vec<HeaderValue>);
+pub(super) struct Origins(Vec<HeaderValue>);
 
 impl Origins {
     /// Each must be an origin; one that is not stops the start.
-    pub fn read(texts: &[String]) -> Result<Self, BadOrigin> {
+    pub(super) fn read(texts: &[String]) -> Result<Self, BadOrigin> {
         let origins: Result<_, _> = texts.iter().map(|text| origin(text)).collect();
         origins.map(Self)
     }

@@ -32,34 +32,34 @@ const HASHING_MAX: usize = 2;
 
 /// What a person can set.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(super) struct Settings {
     /// For a whole request, the arrival of its body included.
-    pub request_timeout: Duration,
+    pub(super) request_timeout: Duration,
     /// Of one request, and of one message over a socket.
-    pub body_bytes_max: usize,
+    pub(super) body_bytes_max: usize,
     /// Of one person.
-    pub writes_per_second_max: u32,
+    pub(super) writes_per_second_max: u32,
     /// Whether cookies are sent over TLS only.
-    pub secure_cookies: bool,
+    pub(super) secure_cookies: bool,
     /// What cookies say about pages of others: `Lax` or `Strict`.
-    pub same_site: &'static str,
+    pub(super) same_site: &'static str,
     /// By which a page shows that it could read its token.
-    pub csrf_header: HeaderName,
+    pub(super) csrf_header: HeaderName,
     /// Pages that may ask, besides our own.
-    pub origins: Origins,
+    pub(super) origins: Origins,
     /// The mode of searches that do not say; checked when it is used.
-    pub search_mode: String,
+    pub(super) search_mode: String,
     /// Between two pings over a socket.
-    pub heartbeat: Duration,
+    pub(super) heartbeat: Duration,
     /// A socket that is silent for longer is closed, and so is one that takes nothing for so long.
-    pub client_timeout: Duration,
+    pub(super) client_timeout: Duration,
     /// How many events are read at once for a socket.
-    pub replay_batch: usize,
+    pub(super) replay_batch: usize,
 }
 
 /// What all requests share.
 #[derive(Debug)]
-pub struct Site {
+pub(super) struct Site {
     /// Where everything is kept.
     pub(super) store: Arc<WorkspaceStore>,
     /// As they were when the server began.
@@ -90,7 +90,7 @@ pub struct Site {
 
 impl Site {
     /// Nothing is under way yet.
-    pub fn new(
+    pub(super) fn new(
         dir: DataDir,
         store: Arc<WorkspaceStore>,
         settings: Settings,
@@ -117,7 +117,7 @@ impl Site {
     }
 
     /// Waits until all sockets have heard that the server stops; not for those that do not listen.
-    pub async fn sockets_closed(&self) {
+    pub(super) async fn sockets_closed(&self) {
         let all = u32::try_from(SOCKETS_MAX).unwrap_or(u32::MAX);
         let _unheard = tokio::time::timeout(LAST_WORDS, self.sockets.acquire_many(all)).await;
     }

@@ -97,6 +97,11 @@ fn tokens_of(model: &Value) -> Option<u64> {
     }
 }
 
+/// What a list of models says of one of them; Google has a word of its own.
+pub(super) fn in_list_of_models(model: &Value) -> Option<u64> {
+    tokens_of(model).or_else(|| number(model.get("inputTokenLimit")?))
+}
+
 /// What llama.cpp has for each request.
 pub(super) fn in_props(props: &Value) -> Option<u64> {
     number(props.pointer("/default_generation_settings/n_ctx")?)

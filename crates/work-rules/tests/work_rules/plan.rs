@@ -14,7 +14,7 @@ fn an_item_has_the_words_of_its_file_and_the_limits_that_are_usual() {
         "description": "Implement KnowledgeStore contract",
         "dependencies": [],
         "constraints": {
-            "max_files": 5, "max_tool_ops": 20, "max_delta_size": 50, "timeout_ms": 60000
+            "max_files": 5, "max_tool_ops": 20, "max_delta_size": 50, "timeout_ms": "1m"
         },
         "budget": { "time_estimate_ms": 30000, "complexity": "medium" },
         "output_files": ["/docs/contracts/KnowledgeStore.contract.md"],
@@ -201,8 +201,8 @@ fn what_is_wrong_with_an_item_is_said_with_its_place() {
             "a whole number from 1 to",
         ),
         (
-            json!({ "constraints": { "timeout_ms": "5" } }),
-            "must be a whole number, not the text",
+            json!({ "constraints": { "timeout_ms": "5x" } }),
+            "5x is not a duration. Write 90s, 10m or 1h.",
         ),
         (
             json!({ "budget": {} }),

@@ -75,6 +75,14 @@ impl PlanRecord {
     }
 }
 
+/// The plans whose ids begin so, in the order of their ids.
+pub fn plans_beginning(workshop: &Workshop, beginning: &str) -> io::Result<Vec<PlanId>> {
+    let mut ids = plan_ids(workshop)?;
+    ids.retain(|id| id.as_str().starts_with(beginning));
+    ids.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    Ok(ids)
+}
+
 /// Every plan that is kept beside a store.
 ///
 /// In no order. What is not named like a plan is none.

@@ -1,6 +1,6 @@
 //! The form of the action `kjxlkj_agent`, for its reader and for editors.
 
-use bonded_kernel::{FormKind, FormRow, form_schema, words};
+use bonded_kernel::{FormKind, FormRow, Measure, form_schema, words};
 use serde_json::{Value, json};
 
 use super::path::PATH;
@@ -27,7 +27,8 @@ pub(super) const MEMORY_TYPES: [(&str, ()); 1] = [("kv_store", ())];
 
 const MODE_WORDS: &[&str] = &words(&MODES);
 const MEMORY_WORDS: &[&str] = &words(&MEMORY_TYPES);
-const DELAY: FormKind = FormKind::Whole {
+const DELAY: FormKind = FormKind::Measured {
+    measure: Measure::Ms,
     least: 0,
     most: DAY_MS,
 };
@@ -106,19 +107,21 @@ pub(super) const PROVIDER: &[FormRow] = &[
     ),
     FormRow::new(
         "timeout_ms",
-        FormKind::Whole {
+        FormKind::Measured {
+            measure: Measure::Ms,
             least: 1,
             most: TIMEOUT_MS_MAX,
         },
-        "Time limit of one request, in milliseconds [default: 300000]",
+        "Time limit of one request, such as 90s; a number counts milliseconds [default: 5m]",
     ),
     FormRow::new(
         "max_tokens",
-        FormKind::Whole {
+        FormKind::Measured {
+            measure: Measure::Tokens,
             least: 1,
             most: TOKENS_MAX,
         },
-        "Most tokens in a reply [default: 4096]",
+        "Most tokens in a reply, such as 8k [default: 4096]",
     ),
     FormRow::new(
         "temperature",
@@ -150,12 +153,12 @@ const LOOP: &[FormRow] = &[
     FormRow::new(
         "loop_delay_ms",
         DELAY,
-        "Delay after a loop in which the agent had something to do [default: 1500]",
+        "Delay after a loop in which the agent had something to do, such as 5s; a number counts milliseconds [default: 1500]",
     ),
     FormRow::new(
         "idle_delay_ms",
         DELAY,
-        "Delay after a loop that left it idle [default: 5000]",
+        "Delay after a loop that left it idle, such as 30s; a number counts milliseconds [default: 5s]",
     ),
     FormRow::new(
         "max_iterations",

@@ -188,8 +188,8 @@ fn read_provider_fields(
     let kind = read_kind(fields, "provider_kind", host);
     let default = of_kind(kind, default);
     let model = fields.text_row("model").map(str::to_owned);
-    let tokens = fields.whole_row("max_tokens");
-    let timeout_ms = fields.whole_row("timeout_ms");
+    let tokens = fields.measured_row("max_tokens");
+    let timeout_ms = fields.measured_row("timeout_ms");
     ProviderChoice {
         base_url: read_url(fields, &default.provider_kind, host).or(default.base_url),
         provider_kind: default.provider_kind,
@@ -290,13 +290,13 @@ pub fn memory_name(written: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Delays are in milliseconds, up to a day.
+/// Delays are milliseconds or texts such as `5s`, up to a day.
 fn read_pace(fields: &mut RuleFields<'_, '_>, default: Pace) -> Pace {
     let Some(mut fields) = fields.object_row("loop") else {
         return default;
     };
     let iterations = fields.whole_row("max_iterations");
-    let mut delay = |field, default| fields.whole_row(field).unwrap_or(default);
+    let mut delay = |field, default| fields.measured_row(field).unwrap_or(default);
     Pace {
         loop_delay_ms: delay("loop_delay_ms", default.loop_delay_ms),
         idle_delay_ms: delay("idle_delay_ms", default.idle_delay_ms),

@@ -3,7 +3,7 @@
 //! The agent file says what the run may do and under which guarantees; the rule only names the file, the goal and the
 //! directory. Both paths are judged by the host.
 
-use bonded_kernel::{FormKind, FormRow, WorkspaceId};
+use bonded_kernel::{FormKind, FormRow, Measure, WorkspaceId};
 use serde::Serialize;
 
 use super::path::{PATH, read_path};
@@ -59,11 +59,12 @@ pub(super) const FORM: &[FormRow] = &[
     ),
     FormRow::new(
         "timeout_ms",
-        FormKind::Whole {
+        FormKind::Measured {
+            measure: Measure::Ms,
             least: 1,
             most: RUN_TIMEOUT_MS_MAX,
         },
-        "Time limit in milliseconds [default: the server's]",
+        "Time limit, such as 10m; a number counts milliseconds [default: the server's]",
     ),
 ];
 
@@ -77,7 +78,7 @@ pub(super) fn read(
     let agent_file = read_path(fields, "agent_file", workspace, host);
     let goal = fields.text_row("goal");
     let dir = read_path(fields, "dir", workspace, host);
-    let timeout_ms = fields.whole_row("timeout_ms");
+    let timeout_ms = fields.measured_row("timeout_ms");
     Some(RunAction {
         agent_file: agent_file?,
         goal: goal?.to_owned(),

@@ -385,7 +385,7 @@ fn each_fault_is_told_with_its_place_and_what_to_do() {
         ),
         (
             action("/provider/max_tokens", json!("many")),
-            "/action_json/provider/max_tokens: must be a whole number, not the text",
+            "/action_json/provider/max_tokens: many is not a number of tokens. Write 8000, 64k or 1M.",
         ),
         (
             action("/prompt_path", json!("/etc/passwd")),

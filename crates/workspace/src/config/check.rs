@@ -4,7 +4,7 @@
 //! defaults is unknown, and a value of another type is a fault. So there is no second list of keys to keep in step with
 //! the sections. Values are judged only when all types fit.
 
-use bonded_kernel::{Mistake, WorkspaceId, did_you_mean, escaped, nearest};
+use bonded_kernel::{Measure, Mistake, WorkspaceId, did_you_mean, escaped, nearest};
 use serde_json::{Map, Value};
 
 use super::sections::{AutomationSection, SearchSection, WITHOUT_EFFECT, WorkspaceConfig};
@@ -87,6 +87,14 @@ impl Checking<'_> {
                 match number.as_u64().is_some_and(|it| it <= u64::from(u32::MAX)) || !is_whole {
                     true => *default = written.clone(),
                     false => self.fault(path, &format!("must be a whole number, not {number}")),
+                }
+            }
+            (default @ Value::Number(_), Value::String(text)) if measure(path).is_some() => {
+                let read = measure(path).map(|it| it.read(text, 0..=u64::from(u32::MAX)));
+                match read {
+                    Some(Ok(amount)) => *default = amount.into(),
+                    Some(Err(bad)) => self.fault(path, &bad.to_string()),
+                    None => {}
                 }
             }
             (default @ Value::Array(_), Value::Array(members)) => {
@@ -310,6 +318,18 @@ impl Checking<'_> {
 }
 
 /// For messages, by what a person would write in the place of a default.
+/// What a number counts, by the end of its key: such a number may be written with a unit.
+fn measure(path: &[&str]) -> Option<Measure> {
+    let key = path.last()?;
+    let ends = [
+        ("_ms", Measure::Ms),
+        ("_bytes", Measure::Bytes),
+        ("max_tokens", Measure::Tokens),
+    ];
+    let found = ends.iter().find(|(end, _)| key.ends_with(end));
+    found.map(|(_, measure)| *measure)
+}
+
 fn expected(value: &Value) -> &'static str {
     match value {
         Value::Null => "a text or null",

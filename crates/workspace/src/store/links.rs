@@ -37,6 +37,27 @@ impl WorkspaceStore {
         .await
     }
 
+    /// The notes of a workspace whose ids lie between two, both included, in their order and up to a number; those that
+    /// were deleted are among them.
+    pub async fn notes_between(
+        &self,
+        workspace: WorkspaceId,
+        (first, last): (NoteId, NoteId),
+        most: u64,
+    ) -> Result<Vec<(NoteId, String)>, WorkspaceError> {
+        self.read(move |connection| {
+            let Some(key) = rows::workspace_key(connection, workspace)? else {
+                return Ok(vec![]);
+            };
+            let sql = "SELECT id, title FROM note WHERE id BETWEEN ?1 AND ?2 AND workspace = ?3 ORDER BY id LIMIT ?4";
+            let parameters = params![first.as_bytes(), last.as_bytes(), key, most as i64];
+            rows::all(connection, sql, parameters, |row| {
+                Ok((NoteId::from_bytes(row.get(0)?), row.get(1)?))
+            })
+        })
+        .await
+    }
+
     /// The notes that have exactly this title, the oldest first, up to a number.
     pub async fn notes_titled(
         &self,

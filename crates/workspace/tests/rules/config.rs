@@ -43,6 +43,16 @@ fn what_is_said_takes_the_place_of_what_is_usual() {
 }
 
 #[test]
+fn durations_and_sizes_are_taken_as_people_write_them() {
+    let text = r#"{ "server": { "request_timeout_ms": "1m30s" }, "agent": { "paging_bytes": "16k" },
+        "automation": { "max_tokens": "8k" } }"#;
+    let config = parse(text).expect("it is good");
+    assert_eq!(config.server.request_timeout_ms, 90_000);
+    assert_eq!(config.agent.paging_bytes, 16_384);
+    assert_eq!(config.automation.max_tokens, 8_000);
+}
+
+#[test]
 fn a_provider_without_a_place_is_looked_for_where_its_kind_is_and_nowhere_else() {
     let rows = [
         (r#"{}"#, "http://127.0.0.1:1234/v1"),
@@ -109,8 +119,8 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
             "server.bind_addr: must be an address and a port",
         ),
         (
-            "{ \"server\": { \"request_timeout_ms\": \"1s\" } }",
-            "server.request_timeout_ms: must be a number, not the text",
+            "{ \"server\": { \"request_timeout_ms\": \"1x\" } }",
+            "server.request_timeout_ms: 1x is not a duration. Write 90s, 10m or 1h.",
         ),
         (
             "{ \"server\": { \"request_timeout_ms\": 1.5 } }",

@@ -2,16 +2,24 @@
 
 use bonded_kernel::{Mistake, did_you_mean};
 
+use crate::provider::ProviderError;
+
 /// What a person wrote, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// A value that its kind cannot read, or that lies outside of its bounds.
-    #[error("{place}: {key} {mistake}")]
+    #[error("{} {mistake}", subject(place, key, mistake))]
     BadValue {
         /// Where it was written.
         place: String,
         key: String,
         mistake: Box<Mistake>,
+    },
+    /// A model that is named without its provider.
+    #[error("{}{error}", of_a_file(place))]
+    BareModel {
+        place: String,
+        error: Box<ProviderError>,
     },
     /// No row of the table has this key; `nearest` is the one that was probably meant.
     #[error("{place}: there is no option {key}{}", did_you_mean(nearest.as_deref()))]
@@ -30,6 +38,22 @@ pub enum OptionError {
     /// There is no `=` in it.
     #[error("--override {text:?} is not KEY=VALUE")]
     BadOverride { text: String },
+}
+
+/// Who typed a flag knows what it is about; the key is for what stands in a file.
+fn subject(place: &str, key: &str, mistake: &Mistake) -> String {
+    match (place.starts_with("--"), mistake) {
+        (true, Mistake::BadMeasure(_)) => place.to_owned(),
+        _ => format!("{place}: {key}"),
+    }
+}
+
+/// A message about what was typed need not say where.
+fn of_a_file(place: &str) -> String {
+    match place.starts_with("--") {
+        true => String::new(),
+        false => format!("{place}: "),
+    }
 }
 
 fn use_instead(flag: Option<&str>) -> String {

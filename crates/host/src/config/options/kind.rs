@@ -4,9 +4,11 @@
 //! A value that cannot be read is never bent to fit: the parser says what it expected, and the message
 //! names the place.
 
+use std::ops::RangeInclusive;
+
 use serde_json::Value;
 
-use bonded_kernel::{Mistake, Rule};
+use bonded_kernel::{Measure, Mistake, Rule};
 
 use super::Source;
 use super::approvals;
@@ -22,6 +24,13 @@ pub enum OptionKind {
     /// A whole number within bounds, both included. Where it is `nullable`, words such as `none` unset
     /// it.
     Whole { min: u64, max: u64, nullable: bool },
+    /// A duration, a size or a number of tokens within bounds: a whole number, or a text with a unit.
+    Measured {
+        measure: Measure,
+        min: u64,
+        max: u64,
+        nullable: bool,
+    },
     /// Always nullable.
     Real { min: f64, max: f64 },
     /// Names, as a list or as one text with commas. Empty ones are left out.
@@ -69,13 +78,20 @@ pub(crate) fn parse(kind: OptionKind, value: &Value, source: Source) -> Result<P
     let parsed = match kind {
         OptionKind::Reasoning => reasoning(value, source),
         OptionKind::ReasoningTokens => reasoning_tokens(value),
-        OptionKind::Whole { nullable: true, .. } | OptionKind::Real { .. } if is_unset(value) => {
+        OptionKind::Whole { nullable: true, .. }
+        | OptionKind::Measured { nullable: true, .. }
+        | OptionKind::Real { .. }
+            if is_unset(value) =>
+        {
             Some(Parsed::Unset)
         }
         _ if value.is_null() => Some(Parsed::Nothing),
         OptionKind::Whole { min, max, .. } => whole(value)
             .filter(|whole| (min..=max).contains(whole))
             .map(Parsed::Whole),
+        OptionKind::Measured {
+            measure, min, max, ..
+        } => return measured(measure, value, min..=max).map(Parsed::Whole),
         OptionKind::Real { min, max } => real(value)
             .filter(|real| (min..=max).contains(real))
             .map(Parsed::Real),
@@ -118,6 +134,12 @@ fn expected(kind: OptionKind) -> String {
         OptionKind::Whole { min, max, nullable } => {
             let or_none = if nullable { ", or none" } else { "" };
             format!("a whole number from {min} to {max}{or_none}")
+        }
+        OptionKind::Measured {
+            measure, nullable, ..
+        } => {
+            let or_none = if nullable { ", or none" } else { "" };
+            format!("{}{or_none}", measure.expected())
         }
         OptionKind::Real { min, max } if max == f64::MAX => {
             format!("a number from {min} up, or none")
@@ -167,6 +189,14 @@ fn whole(value: &Value) -> Option<u64> {
         Value::Number(number) => number.as_u64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
+    }
+}
+
+/// Spaces around a text are not part of it, as for numbers.
+fn measured(measure: Measure, value: &Value, range: RangeInclusive<u64>) -> Result<u64, Mistake> {
+    match value {
+        Value::String(text) => Ok(measure.read(text.trim(), range)?),
+        value => measure.of(value, range),
     }
 }
 
@@ -232,7 +262,7 @@ fn reasoning_tokens(value: &Value) -> Option<Parsed> {
     match value {
         Value::String(text) if one_of(text, &[DISABLED]) => Some(Parsed::Unset),
         _ if is_unset(value) => Some(Parsed::Unset),
-        _ => match whole(value)? {
+        _ => match measured(Measure::Tokens, value, 0..=u64::MAX).ok()? {
             0 => Some(Parsed::Unset),
             tokens => Some(Parsed::Whole(tokens)),
         },

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 
 use bonded_kernel::{Rule, nearest};
 
-use super::kind::{Parsed, parse};
+use super::kind::{OptionKind, Parsed, list, parse};
 use super::values::{Options, Values};
 use super::{Given, OptionError, OptionRow, Source, Sources, TABLE, find};
+use crate::provider::no_provider;
 
 /// The options, and for each key the source that won.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,16 +94,29 @@ fn resolve_row(
 /// What is wrong is added to the errors, once.
 fn read(row: &OptionRow, given: &Given, source: Source, errors: &mut Vec<OptionError>) -> Parsed {
     parse(row.kind, &given.value, source).unwrap_or_else(|mistake| {
-        let error = OptionError::BadValue {
-            place: given.place.clone(),
-            key: row.key.into(),
-            mistake: Box::new(mistake),
+        let place = given.place.clone();
+        let error = match bare_model(row, given) {
+            Some(model) => OptionError::BareModel {
+                place,
+                error: Box::new(no_provider(&model)),
+            },
+            None => OptionError::BadValue {
+                place,
+                key: row.key.into(),
+                mistake: Box::new(mistake),
+            },
         };
         if !errors.contains(&error) {
             errors.push(error);
         }
         Parsed::Nothing
     })
+}
+
+/// The first model that is named without a provider: which one is meant can be guessed.
+fn bare_model(row: &OptionRow, given: &Given) -> Option<String> {
+    let names = list(&given.value).filter(|_| row.kind == OptionKind::Models)?;
+    names.into_iter().find(|name| !name.contains(['/', ':']))
 }
 
 /// A row without a default gives nothing, which means something of its own.

@@ -3,7 +3,7 @@
 //! A value may be written as text wherever it is a number or a word, without regard to case, because variables and the
 //! command line have nothing else. So each kind is what people are offered, and a pattern for what is taken besides.
 
-use bonded_kernel::{described, or_null};
+use bonded_kernel::{Measure, described, or_null};
 use serde_json::{Value, json};
 
 use super::OptionRow;
@@ -38,6 +38,15 @@ fn kind_schema(kind: OptionKind) -> Value {
             let unset = nullable.then(|| spelt(&UNSET_WORDS));
             any_of([Some(number), Some(text(DIGITS)), unset])
         }
+        OptionKind::Measured {
+            measure,
+            min,
+            max,
+            nullable,
+        } => {
+            let unset = nullable.then(|| spelt(&UNSET_WORDS));
+            any_of([Some(amount(measure, min, max)), unset])
+        }
         OptionKind::Real { min, max } => {
             let number = json!({ "type": "number", "minimum": min, "maximum": max });
             let unset = spelt(&UNSET_WORDS);
@@ -61,8 +70,8 @@ fn kind_schema(kind: OptionKind) -> Value {
         }
         OptionKind::ReasoningTokens => {
             let words: Vec<&str> = UNSET_WORDS.into_iter().chain([DISABLED]).collect();
-            let number = json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX });
-            any_of([Some(number), Some(text(DIGITS)), Some(spelt(&words))])
+            let tokens = amount(Measure::Tokens, 0, u64::MAX);
+            any_of([Some(tokens), Some(spelt(&words))])
         }
         OptionKind::Flag => any_of([
             Some(json!({ "type": "boolean" })),
@@ -70,6 +79,13 @@ fn kind_schema(kind: OptionKind) -> Value {
         ]),
         OptionKind::Text => json!({ "type": "string", "minLength": 1 }),
     }
+}
+
+/// A duration or a size, perhaps with spaces around it.
+fn amount(measure: Measure, min: u64, max: u64) -> Value {
+    let mut schema = measure.schema(min..=max);
+    schema["pattern"] = format!(r"^\s*{}\s*$", measure.pattern()).into();
+    schema
 }
 
 fn any_of<const N: usize>(schemas: [Option<Value>; N]) -> Value {

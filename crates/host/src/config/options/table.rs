@@ -3,6 +3,8 @@
 //! Flags are made of the rows, in their order. A default is written as one would type it, so that it
 //! passes through the same parser as everything else; a test reads all of them.
 
+use bonded_kernel::Measure;
+
 use super::kind::OptionKind;
 use crate::config::Order;
 
@@ -118,20 +120,35 @@ const fn whole_or_none(min: u64, max: u64) -> OptionKind {
     }
 }
 
+const fn measured(measure: Measure, min: u64, max: u64) -> OptionKind {
+    OptionKind::Measured {
+        measure,
+        min,
+        max,
+        nullable: false,
+    }
+}
+
 /// Limits count in 32 bits; of milliseconds that is seven weeks.
 const BITS_32: u64 = u32::MAX as u64;
 /// More than any machine or model has.
 const TERA: u64 = 1 << 40;
-const MS: OptionKind = whole(1, BITS_32);
+const MS: OptionKind = measured(Measure::Ms, 1, BITS_32);
 const COUNT: OptionKind = whole(1, BITS_32);
 const COUNT_OR_NONE: OptionKind = whole_or_none(1, BITS_32);
-const BYTES: OptionKind = whole(1, TERA);
-const TOKENS: OptionKind = whole(0, TERA);
-const WINDOW: OptionKind = whole_or_none(1, TERA);
+const BYTES: OptionKind = measured(Measure::Bytes, 1, TERA);
+const TOKENS: OptionKind = measured(Measure::Tokens, 0, TERA);
+const REPLY_TOKENS: OptionKind = measured(Measure::Tokens, 1, BITS_32);
+const WINDOW: OptionKind = OptionKind::Measured {
+    measure: Measure::Tokens,
+    min: 1,
+    max: TERA,
+    nullable: true,
+};
 /// With less no command starts, nor can its end be told.
-const PROCESS_MEMORY: OptionKind = whole(16 << 20, TERA);
+const PROCESS_MEMORY: OptionKind = measured(Measure::Bytes, 16 << 20, TERA);
 const PROCESSES: OptionKind = whole(4, BITS_32);
-const FILE_BYTES: OptionKind = whole(4096, TERA);
+const FILE_BYTES: OptionKind = measured(Measure::Bytes, 4096, TERA);
 
 const fn real(min: f64, max: f64) -> OptionKind {
     OptionKind::Real { min, max }
@@ -176,36 +193,48 @@ pub const TABLE: &[OptionRow] = &[
     agent("models", "--models", OptionKind::Models).with(
         &[],
         Some(""),
-        "models to ask in this order, as PROVIDER/MODEL with commas between",
+        "models to try in order: PROVIDER/MODEL,…",
     ),
     OptionRow {
         flag_aliases: &["--tool", "--mcp-tool", "--mcp-tools"],
         ..agent("tools", "--tools", OptionKind::List).with(
             &[],
             Some(""),
-            "tools to offer, with commas between",
+            "tools to offer, separated by commas",
         )
     },
     agent("agents", "--agents", OptionKind::List).with(
         &[],
         Some(""),
-        "agent files to offer as tools, with commas between",
+        "agent files to offer as tools, separated by commas",
     ),
-    agent("llmTimeout", "--llm-timeout-ms", MS).ordered(Order::Lower).with(
-        &["defaults.llmTimeout"],
-        Some("600000"),
-        "milliseconds until a model that says nothing has failed",
-    ),
-    agent("toolTimeout", "--tool-timeout-ms", MS).ordered(Order::Lower).with(
-        &["defaults.toolTimeout"],
-        Some("300000"),
-        "milliseconds until a tool is stopped",
-    ),
-    agent("toolResponseMaxBytes", "--tool-response-max-bytes", BYTES).ordered(Order::Lower).with(
-        &["defaults.toolResponseMaxBytes"],
-        Some("12288"),
-        "longer tool output is cut at this many bytes",
-    ),
+    OptionRow {
+        flag_aliases: &["--llm-timeout-ms"],
+        ..agent("llmTimeout", "--llm-timeout", MS)
+            .ordered(Order::Lower)
+            .with(
+                &["defaults.llmTimeout"],
+                Some("10m"),
+                "give up on a silent model after this long",
+            )
+    },
+    OptionRow {
+        flag_aliases: &["--tool-timeout-ms"],
+        ..agent("toolTimeout", "--tool-timeout", MS)
+            .ordered(Order::Lower)
+            .with(
+                &["defaults.toolTimeout"],
+                Some("5m"),
+                "stop a tool after this long",
+            )
+    },
+    agent("toolResponseMaxBytes", "--tool-response-max-bytes", BYTES)
+        .ordered(Order::Lower)
+        .with(
+            &["defaults.toolResponseMaxBytes"],
+            Some("12k"),
+            "truncate tool output to this size",
+        ),
     agent("temperature", "--temperature", real(0.0, 2.0)).with(
         &["defaults.temperature"],
         Some("none"),
@@ -219,7 +248,7 @@ pub const TABLE: &[OptionRow] = &[
     agent("topK", "--top-k", COUNT_OR_NONE).with(
         &["defaults.topK"],
         Some("none"),
-        "how many tokens are sampled from, or none",
+        "sample from this many tokens, or none",
     ),
     agent("repeatPenalty", "--repeat-penalty", real(0.0, f64::MAX)).with(
         &["defaults.repeatPenalty"],
@@ -229,131 +258,145 @@ pub const TABLE: &[OptionRow] = &[
     agent("reasoning", "--reasoning", OptionKind::Reasoning).with(
         &[],
         None,
-        "how much the model reasons: none, minimal, low, medium, high, xhigh or max",
+        "reasoning effort: none, minimal, low, medium, high, xhigh or max",
     ),
-    process("defaultReasoning", "--default-reasoning", OptionKind::Reasoning).ordered(Order::Trusted).with(
+    process(
+        "defaultReasoning",
+        "--default-reasoning",
+        OptionKind::Reasoning,
+    )
+    .ordered(Order::Trusted)
+    .with(
         &["defaults.reasoning"],
         None,
-        "the same for agents that do not say it themselves",
+        "reasoning effort of agents that set none",
     ),
     agent(
         "reasoningTokens",
         "--reasoning-tokens",
         OptionKind::ReasoningTokens,
-    ).ordered(Order::Trusted).with(
+    )
+    .ordered(Order::Trusted)
+    .with(
         &["defaults.reasoningValue"],
         None,
         "tokens for reasoning, or 0 for none",
     ),
-    agent("maxOutputTokens", "--max-output-tokens", COUNT).ordered(Order::Lower).with(
-        &["defaults.maxOutputTokens"],
-        Some("4096"),
-        "most tokens in a reply",
-    ),
-    agent("maxRetries", "--max-retries", whole(0, BITS_32)).ordered(Order::Lower).with(
-        &["defaults.maxRetries"],
-        Some("3"),
-        "most attempts in a turn, the first one counted; 0 and 1 are one",
-    ),
-    agent("maxTurns", "--max-turns", COUNT).ordered(Order::Lower).with(
-        &["defaults.maxTurns"],
-        Some("10"),
-        "most turns of a run",
-    ),
-    agent("maxToolCallsPerTurn", "--max-tool-calls-per-turn", COUNT).ordered(Order::Lower).with(
-        &["defaults.maxToolCallsPerTurn"],
-        Some("10"),
-        "most tool calls in a turn",
-    ),
+    agent("maxOutputTokens", "--max-output-tokens", REPLY_TOKENS)
+        .ordered(Order::Lower)
+        .with(
+            &["defaults.maxOutputTokens"],
+            Some("4096"),
+            "limit of tokens per reply",
+        ),
+    agent("maxRetries", "--max-retries", whole(0, BITS_32))
+        .ordered(Order::Lower)
+        .with(
+            &["defaults.maxRetries"],
+            Some("3"),
+            "attempts per turn, including the first",
+        ),
+    agent("maxTurns", "--max-turns", COUNT)
+        .ordered(Order::Lower)
+        .with(&["defaults.maxTurns"], Some("10"), "limit of turns"),
+    agent("maxToolCallsPerTurn", "--max-tool-calls-per-turn", COUNT)
+        .ordered(Order::Lower)
+        .with(
+            &["defaults.maxToolCallsPerTurn"],
+            Some("10"),
+            "limit of tool calls per turn",
+        ),
     agent("toolOutputPaging", "--tool-output-paging", OptionKind::Flag).with(
         &["defaults.toolOutputPaging"],
         Some("true"),
-        "keep outputs that were cut, and let the model read on in them",
+        "keep truncated output and let the model page through it",
     ),
     agent("contextSummary", "--context-summary", OptionKind::Flag).with(
         &["defaults.contextSummary"],
         Some("false"),
-        "let the model sum up what was said where nothing else makes room",
+        "summarise the conversation when the context is full",
     ),
     agent("progressReports", "--progress-reports", OptionKind::Flag).with(
         &["defaults.progressReports"],
         Some("false"),
-        "let the model say what it does while it works",
+        "offer the model a progress-report tool",
     ),
     OptionRow {
         flag: None,
-        ..agent("approvals", "", OptionKind::Approvals).ordered(Order::Rules).with(
-            &["defaults.approvals"],
-            None,
-            "which tools are allowed, asked about and denied",
-        )
+        ..agent("approvals", "", OptionKind::Approvals)
+            .ordered(Order::Rules)
+            .with(
+                &["defaults.approvals"],
+                None,
+                "which tools to allow, ask about and deny",
+            )
     },
     process("ask", "--ask", OptionKind::Patterns).with(
         &[],
         Some(""),
-        "tools to ask a person about before each call; * stands for any letters",
+        "ask before calls of these tools (* matches anything)",
     ),
     process("deny", "--deny", OptionKind::Patterns).with(
         &[],
         Some(""),
-        "tools that are never called; * stands for any letters",
+        "never call these tools (* matches anything)",
     ),
-    agent("untrusted", "--untrusted", OptionKind::Patterns).ordered(Order::Fixed).with(
-        &["defaults.untrusted"],
-        None,
-        "tools whose output nobody vouches for; * stands for any letters",
-    ),
-    agent("afterUntrusted", "--after-untrusted", PERMISSION).ordered(Order::Strict).with(
-        &["defaults.afterUntrusted"],
-        Some("allow"),
-        "what happens with calls that change something after untrusted output: allow, ask or deny",
-    ),
+    agent("untrusted", "--untrusted", OptionKind::Patterns)
+        .ordered(Order::Fixed)
+        .with(
+            &["defaults.untrusted"],
+            None,
+            "tools with untrusted output (* matches anything)",
+        ),
+    agent("afterUntrusted", "--after-untrusted", PERMISSION)
+        .ordered(Order::Strict)
+        .with(
+            &["defaults.afterUntrusted"],
+            Some("allow"),
+            "calls that change something after untrusted output: allow, ask or deny",
+        ),
     agent("openaiMode", "--openai-mode", OPENAI_MODE).with(
         &["defaults.openaiMode"],
         Some("auto"),
-        "how OpenAI's API is spoken: responses, chat, or auto, which is responses at OpenAI itself",
+        "OpenAI API to use: responses, chat or auto (responses at OpenAI itself)",
     ),
-    agent("caching", "--caching", CACHING).with(
-        &[],
-        Some("full"),
-        "whether the provider caches the prompt: full or none",
-    ),
+    agent("caching", "--caching", CACHING).with(&[], Some("full"), "prompt caching: full or none"),
     OptionRow {
         overridable: true,
         ..process("toolingTransport", "--tooling-transport", TRANSPORT).with(
             &["tooling.transport"],
             Some("xml-final"),
-            "how a model writes calls: native, xml or xml-final",
+            "how the model writes calls: native, xml or xml-final",
         )
     },
     process("stream", "--stream", OptionKind::Flag).with(
         &["defaults.stream"],
         Some("false"),
-        "have replies streamed",
+        "stream replies",
     ),
     switch(
         "traceLLM",
         "--trace-llm",
-        "log what goes to and comes from models",
+        "log requests to models and their replies",
     ),
     switch(
         "traceMCP",
         "--trace-mcp",
-        "log what goes to and comes from MCP servers",
+        "log requests to MCP servers and their replies",
     ),
     switch(
         "traceTools",
         "--trace-tools",
-        "keep whole tool outputs that were cut",
+        "keep the whole of truncated tool output",
     ),
-    switch("verbose", "--verbose", "say more while it runs"),
-    switch("quiet", "--quiet", "say nothing while it runs"),
+    switch("verbose", "--verbose", "more progress output"),
+    switch("quiet", "--quiet", "no progress output"),
     OptionRow {
         key: "contextWindow",
         overridable: true,
         kind: WINDOW,
         default: Some("none"),
-        help: "the context window in tokens, whatever the model's own is",
+        help: "context window in tokens, instead of the model's own",
         ..ROW
     },
     OptionRow {
@@ -362,82 +405,115 @@ pub const TABLE: &[OptionRow] = &[
         config: &["defaults.contextWindowBufferTokens"],
         kind: TOKENS,
         default: Some("256"),
-        help: "tokens of the context window that stay free",
+        help: "tokens of the context window to keep free",
         ..ROW
     },
-    process("sessionsDir", "--sessions-dir", OptionKind::Text).ordered(Order::Fixed).with(
-        &["persistence.sessionsDir"],
-        None,
-        "where snapshots of runs go",
-    ),
-    process("billingFile", "--billing-file", OptionKind::Text).ordered(Order::Fixed).with(
-        &["persistence.billingFile", "accounting.file"],
-        None,
-        "where the ledger goes",
-    ),
+    process("sessionsDir", "--sessions-dir", OptionKind::Text)
+        .ordered(Order::Fixed)
+        .with(
+            &["persistence.sessionsDir"],
+            None,
+            "write a snapshot of each run to this directory",
+        ),
+    process("billingFile", "--billing-file", OptionKind::Text)
+        .ordered(Order::Fixed)
+        .with(
+            &["persistence.billingFile", "accounting.file"],
+            None,
+            "append token and cost records to this file",
+        ),
     OptionRow {
         overridable: true,
-        ..process("sandbox", "--sandbox", SANDBOX).ordered(Order::Level).with(
-            &["defaults.sandbox"],
-            Some("workspace-write"),
-            "what commands may write: read-only, workspace-write or full",
-        )
+        ..process("sandbox", "--sandbox", SANDBOX)
+            .ordered(Order::Level)
+            .with(
+                &["defaults.sandbox"],
+                Some("workspace-write"),
+                "what commands may write: read-only, workspace-write or full",
+            )
     },
-    process("sandboxRequired", "--sandbox-required", OptionKind::Flag).ordered(Order::On).with(
-        &["defaults.sandboxRequired"],
-        Some("false"),
-        "refuse to start where this machine cannot enforce the sandbox",
-    ),
-    process("sandboxBestEffort", "--sandbox-best-effort", OptionKind::Flag).ordered(Order::Off).with(
+    process("sandboxRequired", "--sandbox-required", OptionKind::Flag)
+        .ordered(Order::On)
+        .with(
+            &["defaults.sandboxRequired"],
+            Some("false"),
+            "fail if the sandbox cannot be fully enforced",
+        ),
+    process(
+        "sandboxBestEffort",
+        "--sandbox-best-effort",
+        OptionKind::Flag,
+    )
+    .ordered(Order::Off)
+    .with(
         &["defaults.sandboxBestEffort"],
         Some("false"),
-        "run commands with whatever of the sandbox this machine can enforce",
+        "run commands with as much of the sandbox as this machine can enforce",
     ),
-    process("sandboxNetwork", "--sandbox-network", OptionKind::Flag).ordered(Order::Off).with(
-        &["defaults.sandboxNetwork"],
-        Some("false"),
-        "let commands reach the network",
-    ),
+    process("sandboxNetwork", "--sandbox-network", OptionKind::Flag)
+        .ordered(Order::Off)
+        .with(
+            &["defaults.sandboxNetwork"],
+            Some("false"),
+            "allow commands to use the network",
+        ),
     OptionRow {
         overridable: true,
-        ..process("sandboxEnv", "--sandbox-env", OptionKind::List).ordered(Order::Fewer).with(
-            &["defaults.sandboxEnv"],
-            Some(""),
-            "variables that commands get besides the harmless ones",
-        )
+        ..process("sandboxEnv", "--sandbox-env", OptionKind::List)
+            .ordered(Order::Fewer)
+            .with(
+                &["defaults.sandboxEnv"],
+                Some(""),
+                "extra environment variables to pass to commands",
+            )
     },
     OptionRow {
         overridable: true,
-        ..process("sandboxShow", "--sandbox-show", OptionKind::List).ordered(Order::Fewer).with(
-            &["defaults.sandboxShow"],
-            Some(""),
-            "places in your home that commands may read",
-        )
+        ..process("sandboxShow", "--sandbox-show", OptionKind::List)
+            .ordered(Order::Fewer)
+            .with(
+                &["defaults.sandboxShow"],
+                Some(""),
+                "paths in your home that commands may read",
+            )
     },
-    limit("sandboxCpuMs", "--sandbox-cpu-ms", MS).ordered(Order::Lower).with(
-        &["defaults.sandboxCpuMs"],
-        Some("3600000"),
-        "milliseconds of the processor for each process of a command, in whole seconds",
-    ),
-    limit(
-        "sandboxMemoryBytes",
-        "--sandbox-memory-bytes",
-        PROCESS_MEMORY,
-    ).ordered(Order::Lower).with(
-        &["defaults.sandboxMemoryBytes"],
-        Some("17179869184"),
-        "memory for each process of a command",
-    ),
-    limit("sandboxProcesses", "--sandbox-processes", PROCESSES).ordered(Order::Lower).with(
-        &["defaults.sandboxProcesses"],
-        Some("4096"),
-        "processes and threads of a command at the same time",
-    ),
-    limit("sandboxFileBytes", "--sandbox-file-bytes", FILE_BYTES).ordered(Order::Lower).with(
-        &["defaults.sandboxFileBytes"],
-        Some("8589934592"),
-        "the largest file that a command may write",
-    ),
+    OptionRow {
+        flag_aliases: &["--sandbox-cpu-ms"],
+        ..limit("sandboxCpuMs", "--sandbox-cpu", MS)
+            .ordered(Order::Lower)
+            .with(
+                &["defaults.sandboxCpuMs"],
+                Some("1h"),
+                "CPU time per process of a command",
+            )
+    },
+    OptionRow {
+        flag_aliases: &["--sandbox-memory-bytes"],
+        ..limit("sandboxMemoryBytes", "--sandbox-memory", PROCESS_MEMORY)
+            .ordered(Order::Lower)
+            .with(
+                &["defaults.sandboxMemoryBytes"],
+                Some("16G"),
+                "memory per process of a command",
+            )
+    },
+    limit("sandboxProcesses", "--sandbox-processes", PROCESSES)
+        .ordered(Order::Lower)
+        .with(
+            &["defaults.sandboxProcesses"],
+            Some("4096"),
+            "processes and threads of a command at a time",
+        ),
+    OptionRow {
+        flag_aliases: &["--sandbox-file-bytes"],
+        ..limit("sandboxFileBytes", "--sandbox-file-size", FILE_BYTES)
+            .ordered(Order::Lower)
+            .with(
+                &["defaults.sandboxFileBytes"],
+                Some("8G"),
+                "largest file that a command may write",
+            )
+    },
     process("format", "--format", FORMAT).with(
         &["defaults.outputFormat"],
         None,

@@ -7,20 +7,13 @@ use serde_json::{Value, json};
 use crate::server::{Client, Server, code, upgraded};
 use crate::socket::{Heard, Socket};
 
-fn write(server: &Server, note: &Value, version: u64) {
-    let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
-    let body = json!({ "base_version": version, "markdown": format!("v{}", version + 1) });
-    let changed = server.owner.patch(&path, &body);
-    assert_eq!(changed.status, 200, "{changed:?}");
-}
-
 #[test]
 fn a_workspace_is_replayed_in_order_and_then_followed() {
     let server = Server::with_config(&json!({ "websocket": { "replay_batch_size": 3 } }));
     let workspace = server.workspace();
     let note = server.note("One", "v1");
     for version in 1..10 {
-        write(&server, &note, version);
+        server.write(&note, version);
     }
     let mut socket = server.owner.socket();
     let subscribed = socket.follow_workspace(&workspace, Some(0));
@@ -33,7 +26,7 @@ fn a_workspace_is_replayed_in_order_and_then_followed() {
         "the workspace, its note and nine changes: {count}"
     );
     assert_eq!(socket.seqs(count as usize), (1..=count).collect::<Vec<_>>());
-    write(&server, &note, 10);
+    server.write(&note, 10);
     let live = socket.next();
     assert_eq!(
         (&live["type"], &live["event_seq"]),
@@ -44,36 +37,10 @@ fn a_workspace_is_replayed_in_order_and_then_followed() {
 }
 
 #[test]
-fn a_client_that_comes_back_hears_what_it_missed_and_nothing_twice() {
-    let server = Server::start();
-    let workspace = server.workspace();
-    let note = server.note("One", "v1");
-    let mut socket = server.owner.socket();
-    let stream_id = format!("workspace:{workspace}");
-    let count = socket.follow_workspace(&workspace, Some(0))["current_version"]
-        .as_u64()
-        .expect("a number");
-    let seqs = socket.seqs(count as usize);
-    let acked = seqs[seqs.len() - 2];
-    socket.send(&json!({ "type": "ack", "stream_id": stream_id, "event_seq": acked }));
-    let too_far = socket.ask(json!({ "type": "ack", "stream_id": stream_id, "event_seq": 999 }));
-    assert_eq!(too_far["code"], "WS_BAD_PAYLOAD");
-    drop(socket);
-    for version in 1..4 {
-        write(&server, &note, version);
-    }
-    let place = server.crash();
-    let server = Server::start_in(place);
-    let mut socket = server.owner.socket();
-    socket.follow_workspace(&workspace, Some(acked));
-    assert_eq!(socket.seqs(4), (acked + 1..=acked + 4).collect::<Vec<_>>());
-}
-
-#[test]
 fn a_note_is_followed_without_what_happens_to_others() {
     let server = Server::start();
     let (note, other) = (server.note("One", "v1"), server.note("Two", "v1"));
-    write(&server, &note, 1);
+    server.write(&note, 1);
     let mut socket = server.owner.socket();
     let subscribed = socket.follow_note(&note, Some(0));
     assert_eq!(subscribed["current_version"], 2, "{subscribed}");
@@ -84,8 +51,8 @@ fn a_note_is_followed_without_what_happens_to_others() {
             (&json!("note_event"), &json!(version))
         );
     }
-    write(&server, &other, 1);
-    write(&server, &note, 2);
+    server.write(&other, 1);
+    server.write(&note, 2);
     let live = socket.next();
     assert_eq!(
         (&live["note_id"], &live["version"]),
@@ -102,7 +69,7 @@ fn a_note_is_followed_without_what_happens_to_others() {
     let gone =
         later.ask(json!({ "type": "unsubscribe_note", "stream_id": subscribed["stream_id"] }));
     assert_eq!(gone["type"], "unsubscribed");
-    write(&server, &note, 3);
+    server.write(&note, 3);
     assert_eq!(
         later.ask(json!({ "type": "ping" }))["type"],
         "pong",
@@ -118,7 +85,7 @@ fn without_a_cursor_only_what_is_new_is_told() {
     let mut socket = server.owner.socket();
     let subscribed = socket.follow_workspace(&server.workspace(), None);
     assert_eq!(subscribed["replay_cursor"], subscribed["current_version"]);
-    write(&server, &note, 1);
+    server.write(&note, 1);
     let seq = subscribed["replay_cursor"].as_u64().expect("a number");
     assert_eq!(socket.seqs(1), [seq + 1]);
 }
@@ -149,7 +116,7 @@ fn events_that_are_not_kept_any_more_make_a_cursor_stale() {
     let server = Server::start();
     let workspace = server.workspace();
     server.note("One", "v1");
-    let (place, _) = server.stop();
+    let place = server.stop();
     let store =
         rusqlite::Connection::open(place.path("data/workspace.db")).expect("the store is a file");
     store
@@ -174,7 +141,7 @@ fn a_stream_ends_when_the_role_is_revoked() {
     let note = server.note("One", "v1");
     let mut socket = client.socket();
     socket.follow_workspace(&server.workspace(), None);
-    write(&server, &note, 1);
+    server.write(&note, 1);
     assert_eq!(socket.next()["type"], "workspace_event");
     let member = format!("/api/workspaces/{}/members/{id}", server.workspace());
     assert_eq!(server.owner.delete(&member).status, 204);
@@ -183,7 +150,7 @@ fn a_stream_ends_when_the_role_is_revoked() {
         (&over["type"], &over["code"]),
         (&json!("error"), &json!("WS_FORBIDDEN"))
     );
-    write(&server, &note, 2);
+    server.write(&note, 2);
     assert_eq!(
         socket.ask(json!({ "type": "ping" }))["type"],
         "pong",
@@ -235,7 +202,7 @@ fn over_a_socket_whose_token_was_revoked_nothing_is_read_or_written() {
         assert_eq!(over["code"], "INVALID_CREDENTIALS", "{message}: {over}");
         assert_eq!(socket.hear(), Heard::Closed(Some(1008)), "{message}");
     }
-    write(&server, &note, 1);
+    server.write(&note, 1);
     assert_eq!(listening.next()["code"], "INVALID_CREDENTIALS");
     assert_eq!(listening.hear(), Heard::Closed(Some(1008)));
 }
@@ -350,7 +317,7 @@ fn many_who_come_back_again_and_again_all_hear_the_same() {
         })
         .collect();
     for version in 1..=writes {
-        write(&server, &note, version);
+        server.write(&note, version);
     }
     for reader in readers {
         assert_eq!(

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use bonded_testkit::provider::{self, Reply, closes, raw, silence};
 use serde_json::{Value, json};
 
-pub(crate) const DIMENSIONS: usize = 4;
+use crate::provider::{self, Reply, closes, raw, silence};
+
+const DIMENSIONS: usize = 4;
 
 /// Words that mean the same to this provider, by the direction that they have in common.
 const MEANINGS: [&[&str]; 3] = [
@@ -16,7 +17,7 @@ const MEANINGS: [&[&str]; 3] = [
 
 /// What the provider does with a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Manner {
+pub enum Manner {
     Well,
     /// Answers so many requests, and is silent from then on.
     WellFor(usize),
@@ -33,18 +34,19 @@ pub(crate) enum Manner {
 
 /// A request that came.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) head: String,
-    pub(crate) texts: Vec<String>,
+pub struct Asked {
+    pub head: String,
+    pub texts: Vec<String>,
 }
 
-pub(crate) struct Provider {
+#[derive(Debug)]
+pub struct Provider {
     inner: provider::Provider,
     manner: Arc<Mutex<Manner>>,
 }
 
 impl Provider {
-    pub(crate) fn start(manner: Manner) -> Self {
+    pub fn start(manner: Manner) -> Self {
         let manner = Arc::new(Mutex::new(manner));
         let own = manner.clone();
         let inner =
@@ -52,28 +54,28 @@ impl Provider {
         Self { inner, manner }
     }
 
-    pub(crate) fn become_so(&self, manner: Manner) {
+    pub fn become_so(&self, manner: Manner) {
         *self.manner.lock().expect("nobody panics with it") = manner;
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<Asked> {
         self.inner.asked().iter().map(heard).collect()
     }
 
     /// How often a text that begins so was shown.
-    pub(crate) fn shown(&self, title: &str) -> usize {
+    pub fn shown(&self, title: &str) -> usize {
         let asked = self.asked();
         let texts = asked.iter().flat_map(|asked| &asked.texts);
         texts.filter(|text| text.starts_with(title)).count()
     }
 
     /// Waits until so many requests have come.
-    pub(crate) fn wait_for(&self, requests: usize) {
+    pub fn wait_for(&self, requests: usize) {
         self.inner.wait_for(requests);
     }
 
     /// A configuration whose embeddings come from here.
-    pub(crate) fn config(&self, batch_size: usize) -> Value {
+    pub fn config(&self, batch_size: usize) -> Value {
         json!({ "search": {
             "semantic_enabled": true,
             "embedding_provider": "lmstudio",

@@ -5,24 +5,15 @@
 use std::sync::Arc;
 
 use bonded_host::CancellationToken;
-use bonded_host::config::Environment;
-use bonded_workspace::config::SearchSection;
 use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace::{Embedder, Indexer};
 
-use crate::error::{CliError, Code};
-use bonded_serve::workspace::data_dir::DataDir;
+use super::configured::{Configured, OpenError};
 
 /// The model that the configuration names, if it names one.
-pub(super) fn embedder(
-    dir: &DataDir,
-    search: &SearchSection,
-    variables: &Environment,
-) -> Result<Option<Arc<Embedder>>, CliError> {
-    let embedder = Embedder::new(search, variables).map_err(|error| {
-        let file = dir.config_file();
-        CliError::new(Code::Config, format!("{}: {error}", file.display()))
-    })?;
+pub(super) fn embedder(configured: &Configured) -> Result<Option<Arc<Embedder>>, OpenError> {
+    let embedder = Embedder::new(&configured.config.search, &configured.variables);
+    let embedder = embedder.map_err(|error| configured.wrong(&error.to_string()))?;
     Ok(embedder.map(Arc::new))
 }
 

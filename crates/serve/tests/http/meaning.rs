@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bonded_testkit::embeddings::{Manner, Provider};
 use serde_json::{Value, json};
 
-use crate::provider::{Manner, Provider};
 use crate::server::{Server, code};
 
 /// Long enough for a busy machine; a test that waits this long has failed.
@@ -248,42 +248,6 @@ fn a_provider_that_goes_away_is_left_alone_and_the_index_goes_on_when_it_is_back
         asked,
         "what was kept is not asked for again"
     );
-}
-
-#[test]
-fn an_index_that_was_cut_off_by_a_crash_goes_on_where_it_was() {
-    let provider = Provider::start(Manner::WellFor(2));
-    let server = Server::start();
-    for number in 1..=7 {
-        server.note(&format!("Seal {number}"), "on the ice");
-    }
-    let (place, _) = server.stop();
-    std::fs::write(
-        place.path("data/config.json"),
-        provider.config(2).to_string(),
-    )
-    .expect("a file can be written");
-    let server = Server::start_in(place);
-    provider.wait_for(3);
-    let place = server.crash();
-    provider.become_so(Manner::Well);
-    let server = Server::start_in(place);
-    let found = search_until(&server, "q=walrus&mode=semantic", 7);
-    assert_eq!(found["total"], 7);
-    let shown: Vec<usize> = (1..=7)
-        .map(|n| provider.shown(&format!("Seal {n}")))
-        .collect();
-    assert_eq!(
-        shown,
-        [1, 1, 1, 1, 2, 2, 1],
-        "only what was under way is asked for again"
-    );
-    let batches: Vec<usize> = provider
-        .asked()
-        .iter()
-        .map(|asked| asked.texts.len())
-        .collect();
-    assert!(batches.iter().all(|texts| *texts <= 2), "{batches:?}");
 }
 
 #[test]

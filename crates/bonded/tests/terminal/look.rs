@@ -1,0 +1,1 @@
+//! What a run looks like: colours, widths, the live line, its end.

@@ -1,0 +1,1 @@
+//! A call that waits is asked about at once.

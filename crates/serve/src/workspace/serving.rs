@@ -1,0 +1,127 @@
+//! The workspace at work: what its requests share, and the engine that fires its rules and drives their runs.
+//!
+//! The engine takes what rules are due from the store and hands it to one of three: loops of the workspace's agent,
+//! runs of agent files, and plans, which are worked off by a process of their own because mounts need one. All of
+//! them share one store of runs with the agents that are served beside.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use bonded_host::agent::{AgentTools, Moment, Workplace};
+use bonded_host::{CancellationToken, Host};
+use bonded_kernel::Limits;
+use bonded_workspace::keeper::Keeper;
+use bonded_workspace::records::LoopTools;
+use bonded_workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, WorkProcess};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use super::open_workspace::OpenWorkspace;
+use super::routes;
+use super::site::Site;
+use crate::server::serve_router;
+
+/// Who works for the rules of a workspace, as the process that serves it has them.
+#[derive(Debug)]
+pub struct RuleWorkers {
+    /// Drives loops and runs, and has the log of both.
+    pub host: Host,
+    /// Those of the host, to be stopped at the end.
+    pub tools: Arc<AgentTools>,
+    /// What agents of rules find around them.
+    pub workplace: Workplace,
+    /// The limits that no agent speaks of.
+    pub limits: Limits,
+    /// What prompts may ask of the machine and the clock.
+    pub moment: fn() -> Moment,
+    /// None where no plans are worked off.
+    pub work: Option<WorkProcess>,
+}
+
+/// To be ended by `ended` after the stop; dropped, it leaves the engine to itself.
+#[derive(Debug)]
+pub struct Serving {
+    site: Arc<Site>,
+    tools: Arc<AgentTools>,
+    /// Ends by itself after the stop.
+    engine: JoinHandle<()>,
+}
+
+impl Serving {
+    /// Begins to fire rules; from now on requests can be answered.
+    pub fn begin(opened: OpenWorkspace, workers: RuleWorkers, stop: CancellationToken) -> Self {
+        let tools = workers.tools.clone();
+        let engine = Engine::new(EngineSettings {
+            store: opened.store.clone(),
+            clock: Arc::new(WallClock),
+            surroundings: opened.configured.surroundings.clone(),
+            concurrent_runs: opened.configured.config.automation.concurrent_runs as usize,
+            tell: Arc::new(|message| tracing::warn!("rules: {message}")),
+            actions: actions(&opened, workers),
+        });
+        let stopped = stop.clone();
+        Self {
+            engine: tokio::spawn(async move { engine.run(stopped).await }),
+            site: opened.site(stop),
+            tools,
+        }
+    }
+
+    /// Everything below `/api`, and the socket. Paths that are nobody's are left to whoever else is served.
+    pub fn router(&self) -> Router {
+        routes::router(self.site.clone())
+    }
+
+    /// Serves it, and nothing else, until `stop` is cancelled and everything has come to its end.
+    pub async fn serve_alone(
+        self,
+        listener: TcpListener,
+        stop_after: Duration,
+        stop: CancellationToken,
+    ) {
+        let router = self.router().fallback(routes::unknown_path);
+        serve_router(listener, router, stop_after, stop).await;
+        self.ended().await;
+    }
+
+    /// Waits, after the stop, for the engine and for the sockets.
+    /// The engine goes first: it uses the tools, which are stopped last.
+    pub async fn ended(self) {
+        // An engine that panicked has told so, and is as much at its end.
+        let _ended = self.engine.await;
+        self.site.sockets_closed().await;
+        self.tools.stop().await;
+    }
+}
+
+/// Who does what rules say: one host for loops of the agent and runs of agent files, and processes for plans.
+/// The tools of loops stand before those of agents: they have the notes.
+fn actions(opened: &OpenWorkspace, workers: RuleWorkers) -> Actions {
+    let host = Arc::new(Host {
+        tools: Arc::new(LoopTools {
+            store: opened.store.clone(),
+            clock: Arc::new(WallClock),
+            log: workers.host.store.clone(),
+            others: workers.tools,
+        }),
+        ..workers.host
+    });
+    let config = &opened.configured.config;
+    let surroundings = opened.configured.surroundings.clone();
+    let keeper = Keeper::new(host.clone(), surroundings.clone()).falling_back_to(
+        config.loop_defaults().provider,
+        config.automation.fallback_models.clone(),
+    );
+    Actions {
+        loops: Some(Arc::new(keeper)),
+        runs: Some(Arc::new(AgentRuns {
+            host,
+            limits: workers.limits,
+            moment: workers.moment,
+            workplace: workers.workplace,
+            surroundings,
+        })),
+        work: workers.work.map(|work| Arc::new(work) as _),
+    }
+}
