@@ -10,8 +10,10 @@ mod amount;
 mod check;
 mod config;
 mod models;
+mod new;
 mod review;
 mod run;
+mod schema;
 mod serve;
 mod shared;
 mod short_help;
@@ -33,8 +35,10 @@ pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
 };
 pub(crate) use models::ModelsArgs;
+pub(crate) use new::{NewArgs, NewKind};
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};
 pub(crate) use run::RunArgs;
+pub(crate) use schema::{SchemaArgs, SchemaName};
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress};
 pub(crate) use short_help::TOP;
@@ -176,7 +180,9 @@ pub(crate) enum Command {
     Models(ModelsArgs),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
+    New(NewArgs),
     Config(ConfigArgs),
+    Schema(SchemaArgs),
     Trust(TrustArgs),
     Login(Box<LoginArgs>),
     Logout(Box<LogoutArgs>),
@@ -209,7 +215,9 @@ impl Command {
             | Self::Models(_)
             | Self::Doctor(_)
             | Self::Demo(_)
+            | Self::New(_)
             | Self::Config(_)
+            | Self::Schema(_)
             | Self::Trust(_)
             | Self::Login(_)
             | Self::Logout(_)

@@ -22,6 +22,7 @@ mod login;
 mod logout;
 mod mcp;
 mod models;
+mod new;
 mod note;
 mod replay;
 mod replay_receipt;
@@ -29,6 +30,7 @@ mod resume;
 mod rule;
 mod run;
 pub(crate) mod runs;
+mod schema;
 mod serve;
 mod show;
 mod trust;
@@ -138,7 +140,9 @@ async fn command(
         Command::Models(args) => models::models(args).await,
         Command::Doctor(args) => doctor::doctor(args, store).await,
         Command::Demo(args) => demo::demo(args).await,
+        Command::New(args) => new::new(args),
         Command::Config(args) => config::config(args),
+        Command::Schema(args) => Ok(schema::schema(args)),
         Command::Login(args) => login::login(args).await,
         Command::Logout(args) => logout::logout(args).await,
         Command::Trust(args) => trust::trust(args),

@@ -9,6 +9,7 @@
 
 mod error;
 mod fault;
+mod form;
 mod front_matter;
 mod include;
 mod read;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub use error::AgentFileError;
+pub use form::agent_schema;
 pub use include::{INCLUDE_DEPTH_MAX, IncludePolicy};
 pub use schema::{InputFormat, InputSpec, OutputFormat, OutputSpec, default_input_schema};
 pub use variables::Variables;

@@ -37,6 +37,7 @@ mod provider;
 mod pulled;
 mod queue;
 mod rest;
+mod schema;
 mod shape;
 mod sift;
 mod tree;
@@ -66,6 +67,7 @@ pub use provider::{
     ModelConfig, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sampling, Sent, ToolChoice,
 };
 pub use queue::QueueEntry;
+pub use schema::config_schema;
 
 use expand::Expanded;
 use layer::Layer;

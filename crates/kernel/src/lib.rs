@@ -146,8 +146,8 @@ pub use profile::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
 pub use prompt::DEFAULT_SYSTEM;
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
 pub use reading::{
-    BadMeasure, Fields, Measure, Mistake, ReadFault, did_you_mean, escaped, folded, found, nearest,
-    short,
+    BadMeasure, Fields, FormKind, FormRow, Measure, Mistake, ReadFault, SCHEMA_KEY, SCHEMA_ROW,
+    described, did_you_mean, escaped, folded, form_schema, found, nearest, or_null, short, words,
 };
 pub use repair::{Parsed, REPAIR_BYTES_MAX, RepairFault, parse_arguments};
 pub use report::{
@@ -164,4 +164,4 @@ pub use time::Millis;
 pub use tokens::{Calibration, estimate as estimate_tokens, estimate_for as estimate_tokens_for};
 pub use tool::{BadCatalog, Catalog, DONE, FINAL_REPORT, PROGRESS_REPORT, ToolEffect, ToolSpec};
 pub use usage::Usage;
-pub use uuid::{BadId, EventId, NoteId, OperationId, RuleId, UserId, WorkspaceId};
+pub use uuid::{BadId, EventId, ID_PATTERN, NoteId, OperationId, RuleId, UserId, WorkspaceId};

@@ -1,12 +1,14 @@
 //! The one reader of what people write as JSON or YAML: places, all mistakes at once, and the word that was meant.
 
 mod fields;
+mod form;
 mod measure;
 mod mistake;
 
 use serde_json::Value;
 
 pub use fields::{Fields, ReadFault};
+pub use form::{FormKind, FormRow, SCHEMA_KEY, SCHEMA_ROW, described, form_schema, or_null, words};
 pub use measure::{BadMeasure, Measure};
 pub use mistake::{Mistake, did_you_mean};
 

@@ -11,6 +11,10 @@ use crate::time::Millis;
 /// Where the hyphens stand.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
+/// The texts that are ids, for editors.
+pub const ID_PATTERN: &str =
+    "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
+
 /// Why a text is no id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

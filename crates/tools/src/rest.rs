@@ -32,3 +32,4 @@ pub(crate) use policy::may_reach;
 pub(crate) use resolver::JudgingResolver;
 pub use resolver::{NameLookup, system_lookup};
 pub use settings::{JsonStream, Reach, Redirects, RestTool};
+pub use tool::rest_methods;

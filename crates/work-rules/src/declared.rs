@@ -25,6 +25,10 @@ const OUTSIDE: [&str; 24] = [
     "var",
 ];
 
+/// The paths that [`DeclaredPath::new`] takes, for editors: all but those that lead out of every tree.
+pub(super) const DECLARED_PATTERN: &str =
+    r"^/?(?:\./)?(?!\.{1,2}(?:/|$))[^/\u0000]+(?:/(?!\.{1,2}(?:/|$))[^/\u0000]+)*/?$";
+
 impl DeclaredPath {
     /// `root` is the tree's own absolute path, where it is known: what lies below it is inside the tree.
     pub fn new(written: &str, root: Option<&str>) -> Result<Self, BadTreePath> {

@@ -10,6 +10,12 @@ use super::declared::DeclaredPath;
 /// The longest id of a work item.
 pub const ITEM_ID_BYTES_MAX: usize = 128;
 
+/// The ids that [`ItemId::new`] takes, for editors.
+pub(super) const ITEM_ID_PATTERN: &str = "^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$";
+
+/// The names that [`AgentId::new`] takes, for editors.
+pub(super) const AGENT_ID_PATTERN: &str = "^agent-[0-9]$";
+
 /// Names a work item. It names directories too, so it is nothing that a path could not hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String")]
@@ -248,13 +254,16 @@ pub enum Complexity {
 }
 
 impl Complexity {
+    /// The words that plans use.
+    pub const WORDS: [(&'static str, Self); 3] = [
+        ("low", Self::Low),
+        ("medium", Self::Medium),
+        ("high", Self::High),
+    ];
+
     /// Takes the words that plans use.
     pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "low" => Some(Self::Low),
-            "medium" => Some(Self::Medium),
-            "high" => Some(Self::High),
-            _ => None,
-        }
+        let known = Self::WORDS.iter().find(|(known, _)| *known == word);
+        known.map(|(_, complexity)| *complexity)
     }
 }

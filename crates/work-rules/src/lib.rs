@@ -18,6 +18,7 @@ mod delta;
 mod ended;
 mod fault;
 mod item;
+mod item_form;
 mod lines;
 mod merge;
 mod merkle;
@@ -46,6 +47,7 @@ pub use item::{
     AgentId, BadAgentId, BadItemId, Budget, Complexity, Constraints, ITEM_ID_BYTES_MAX, ItemId,
     RETRIES_MAX, WorkItem,
 };
+pub use item_form::plan_schema;
 pub use lines::{MERGED_BYTES_MAX, merged_lines};
 pub use merkle::{ProofStep, merkle_proof, merkle_root, root_from_proof};
 pub use missing::{missing_inputs, missing_outputs};

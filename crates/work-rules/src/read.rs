@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use bonded_kernel::{Measure, Mistake, ReadFault as _, short};
+use bonded_kernel::{Mistake, ReadFault as _, short};
 use serde_json::Value;
 
 use super::declared::DeclaredPath;
 use super::fault::{PlanFault, PlanFaultKind};
-use super::item::{AgentId, Budget, Complexity, Constraints, ItemId, RETRIES_MAX, WorkItem};
+use super::item::{AgentId, Budget, Complexity, Constraints, ItemId, WorkItem};
+use super::item_form::ITEM;
 
 /// What a plan is read with.
 #[derive(Clone, Copy, Debug)]
@@ -19,27 +20,6 @@ pub struct PlanContext<'a> {
     /// For limits that an item does not say.
     pub defaults: Constraints,
 }
-
-/// Larger numbers are not exact in every reader of JSON.
-const WHOLE_MAX: u64 = (1 << 53) - 1;
-
-const ITEM_FIELDS: [&str; 11] = [
-    "id",
-    "agent_id",
-    "description",
-    "dependencies",
-    "constraints",
-    "budget",
-    "input_files",
-    "output_files",
-    "test_command",
-    "tests_expected",
-    "retries",
-];
-
-const CONSTRAINTS_FIELDS: [&str; 4] = ["max_files", "max_tool_ops", "max_delta_size", "timeout_ms"];
-
-const BUDGET_FIELDS: [&str; 2] = ["time_estimate_ms", "complexity"];
 
 /// Reads the item at a pointer. Nothing comes back where a fault leaves no item; whatever was found wrong is in
 /// `faults`.
@@ -62,16 +42,16 @@ pub(super) fn item(
 
 /// Reads every field before it gives up on any, so that no fault hides another.
 fn read(mut fields: ItemFields<'_, '_>, context: &PlanContext<'_>) -> Option<WorkItem> {
-    fields.refuse_unknown(&ITEM_FIELDS);
+    fields.hold_to(ITEM);
     let id = parsed(&mut fields, "id", ItemId::new);
     let agent_id = parsed(&mut fields, "agent_id", AgentId::new);
-    let description = required(&mut fields, "description").map(str::to_owned);
+    let description = fields.parsed("description", text_of).map(str::to_owned);
     let test_command = fields.parsed("test_command", text_of).map(str::to_owned);
-    let tests_expected = fields.whole("tests_expected", 0..=WHOLE_MAX);
+    let tests_expected = fields.whole_row("tests_expected");
     if tests_expected.is_some() && test_command.is_none() {
         fields.fault("tests_expected", PlanFaultKind::NoTestCommand);
     }
-    let retries = fields.whole("retries", 0..=RETRIES_MAX);
+    let retries = fields.whole_row("retries");
     let dependencies = dependencies(&mut fields);
     let constraints = constraints(&mut fields, context.defaults);
     let budget = budget(&mut fields);
@@ -94,12 +74,11 @@ fn read(mut fields: ItemFields<'_, '_>, context: &PlanContext<'_>) -> Option<Wor
 }
 
 fn constraints(fields: &mut ItemFields<'_, '_>, defaults: Constraints) -> Constraints {
-    let Some(mut fields) = fields.object("constraints") else {
+    let Some(mut fields) = fields.object_row("constraints") else {
         return defaults;
     };
-    fields.refuse_unknown(&CONSTRAINTS_FIELDS);
-    let timeout_ms = fields.measured("timeout_ms", Measure::Ms, 1..=WHOLE_MAX);
-    let mut whole = |field, default| fields.whole(field, 0..=WHOLE_MAX).unwrap_or(default);
+    let timeout_ms = fields.measured_row("timeout_ms");
+    let mut whole = |field, default| fields.whole_row(field).unwrap_or(default);
     Constraints {
         max_files: whole("max_files", defaults.max_files),
         max_tool_ops: whole("max_tool_ops", defaults.max_tool_ops),
@@ -109,12 +88,8 @@ fn constraints(fields: &mut ItemFields<'_, '_>, defaults: Constraints) -> Constr
 }
 
 fn budget(fields: &mut ItemFields<'_, '_>) -> Option<Budget> {
-    let mut fields = fields.object("budget")?;
-    fields.refuse_unknown(&BUDGET_FIELDS);
-    let time_estimate_ms = fields.measured("time_estimate_ms", Measure::Ms, 0..=WHOLE_MAX);
-    if fields.given("time_estimate_ms").is_none() {
-        fields.missing("time_estimate_ms");
-    }
+    let mut fields = fields.object_row("budget")?;
+    let time_estimate_ms = fields.measured_row("time_estimate_ms");
     let complexity = parsed(&mut fields, "complexity", |word| {
         Complexity::parse(word).ok_or_else(|| PlanFaultKind::BadComplexity { found: short(word) })
     });
@@ -140,19 +115,12 @@ fn text_of(value: &Value) -> Result<&str, Mistake> {
     Ok(text)
 }
 
-fn required<'a>(fields: &mut ItemFields<'a, '_>, field: &'static str) -> Option<&'a str> {
-    if fields.given(field).is_none() {
-        fields.missing(field);
-    }
-    fields.parsed(field, text_of)
-}
-
 fn parsed<T, E: Into<PlanFaultKind>>(
     fields: &mut ItemFields<'_, '_>,
     field: &'static str,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Option<T> {
-    let text = required(fields, field)?;
+    let text = fields.parsed(field, text_of)?;
     fields.parsed(field, |_| parse(text))
 }
 

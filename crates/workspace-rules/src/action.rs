@@ -4,15 +4,16 @@
 //! the defaults of the host at that time. Reading never stops at the first fault. A new kind of action is one line of
 //! the table below, a type that implements `RuleAction`, and a function that reads its fields.
 
+mod loop_form;
 mod looping;
 mod path;
 mod rule_action;
 mod run;
 mod work;
 
-use bonded_kernel::{Mistake, WorkspaceId};
+use bonded_kernel::{FormRow, Mistake, WorkspaceId, form_schema};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fault::{Fault, RuleFields};
 use super::surroundings::Surroundings;
@@ -23,10 +24,10 @@ pub use rule_action::Resource;
 pub use run::RunAction;
 pub use work::WorkAction;
 
-/// Each line is a kind of action: its variant, the name that rules have for it, and what reads its fields. All that is
+/// Each line is a kind of action: its variant, the name that rules have for it, what reads its fields, and their form. All that is
 /// done by kind follows from here; what a kind says of itself is its `RuleAction`.
 macro_rules! actions {
-    ($($(#[$doc:meta])* $variant:ident($action:ty) = $kind:literal, $read:path;)*) => {
+    ($($(#[$doc:meta])* $variant:ident($action:ty) = $kind:literal, $read:path, $form:path;)*) => {
         /// What a rule does.
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "kind")]
@@ -35,6 +36,7 @@ macro_rules! actions {
         }
 
         const KINDS: &[&str] = &[$($kind,)*];
+        const FORMS: &[(&str, &[FormRow])] = &[$(($kind, $form),)*];
 
         impl Action {
             /// The name that rules have for it.
@@ -86,11 +88,11 @@ macro_rules! actions {
 
 actions! {
     /// A run of the agent, one loop after the other.
-    Loop(Box<LoopAction>) = "kjxlkj_agent", looping::read;
+    Loop(Box<LoopAction>) = "kjxlkj_agent", looping::read, loop_form::FORM;
     /// A run of an agent file with a goal.
-    Run(RunAction) = "run", run::read;
+    Run(RunAction) = "run", run::read, run::FORM;
     /// A plan of work items on a tree.
-    Work(WorkAction) = "work", work::read;
+    Work(WorkAction) = "work", work::read, work::FORM;
 }
 
 impl Action {
@@ -107,6 +109,22 @@ impl Action {
             _ => Err(faults),
         }
     }
+}
+
+/// An action as JSON Schema: the fields that its kind has.
+pub(super) fn schema() -> Value {
+    let of_kind = |(kind, form): &(&str, &[FormRow])| {
+        let mut schema = form_schema(form);
+        schema["properties"]["kind"] = json!({ "const": kind });
+        schema
+    };
+    let kinds: Vec<Value> = FORMS.iter().map(of_kind).collect();
+    json!({
+        "type": "object",
+        "properties": { "kind": { "enum": KINDS } },
+        "required": ["kind"],
+        "oneOf": kinds,
+    })
 }
 
 /// Reads the action at a pointer. Whatever was found wrong is in `faults`.

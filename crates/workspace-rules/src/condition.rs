@@ -8,11 +8,14 @@ mod compare;
 mod facts;
 mod field;
 mod read;
+mod schema;
 
 use serde_json::Value;
 
 use super::fault::Fault;
 use clause::Clause;
+
+pub(super) use schema::definitions;
 
 pub use compare::MATCHED_BYTES_MAX;
 pub use facts::Facts;

@@ -30,6 +30,7 @@ mod prompt_file;
 mod refused;
 mod role;
 mod rule;
+mod rule_form;
 mod schedule;
 mod scope;
 mod subject;
@@ -68,6 +69,7 @@ pub use prompt_file::{
 pub use refused::Refused;
 pub use role::{Permission, Role};
 pub use rule::{CHAIN_DEPTH, Rule, RuleDraft, Trigger};
+pub use rule_form::rule_schema;
 pub use schedule::{
     CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, CatchUp, Due, Instants, LeftOut, ON_TIME_MS, Overlap,
     Schedule, due,

@@ -11,13 +11,12 @@ use serde_json::{Value, json};
 use super::action::{self, Action};
 use super::condition::{self, Condition};
 use super::fault::{Fault, FaultKind, RuleFields};
+use super::rule_form::FORM;
 use super::schedule::{self, Schedule};
 use super::surroundings::Surroundings;
 
 /// How many runs may follow from one another, each set off by what the one before wrote.
 pub const CHAIN_DEPTH: u32 = 3;
-/// A longer chain is almost certainly a circle.
-const CHAIN_DEPTH_MAX: u64 = 16;
 
 /// What makes a rule fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +38,7 @@ pub enum Trigger {
     Manual,
 }
 
-const TRIGGERS: [(&str, Trigger); 5] = [
+pub(super) const TRIGGERS: [(&str, Trigger); 5] = [
     ("workspace_event.note_changed", Trigger::NoteChanged),
     ("workspace_event.note_created", Trigger::NoteCreated),
     ("workspace_event.note_deleted", Trigger::NoteDeleted),
@@ -111,20 +110,6 @@ fn default_chain_depth() -> u32 {
     CHAIN_DEPTH
 }
 
-/// What people call a rule is one line.
-const NAME_BYTES_MAX: usize = 800;
-
-const FIELDS: [&str; 8] = [
-    "workspace_id",
-    "name",
-    "trigger",
-    "condition_json",
-    "action_json",
-    "enabled",
-    "schedule",
-    "max_chain_depth",
-];
-
 impl RuleDraft {
     /// Checks a rule that somebody wrote. Either all is well, or everything that is not comes back.
     pub fn check(written: &Value, host: &dyn Surroundings) -> Result<Self, Vec<Fault>> {
@@ -190,31 +175,25 @@ impl RuleDraft {
 
 /// Reads every field before it gives up on any, so that no fault hides another.
 fn read(mut fields: RuleFields<'_, '_>, host: &dyn Surroundings) -> Option<RuleDraft> {
-    fields.refuse_unknown(&FIELDS);
+    fields.hold_to(FORM);
     let workspace_id = read_workspace(&mut fields);
-    let name = fields.text("name", NAME_BYTES_MAX).map(str::trim);
+    let name = fields.text_row("name").map(str::trim);
     if name.is_some_and(|name| name.contains(char::is_control)) {
         fields.fault("name", Mistake::Control);
-    }
-    if fields.given("trigger").is_none() {
-        fields.missing("trigger");
     }
     let trigger = fields.word("trigger", &TRIGGERS);
     let always = json!({});
     let condition = fields.given("condition_json").unwrap_or(&always);
     condition::read(condition, "/condition_json", fields.faults());
     let action = fields.given("action_json");
-    match action {
-        None => fields.missing("action_json"),
-        Some(action) => {
-            let workspace = workspace_id.or_else(|| claimed_workspace(action));
-            // Without a workspace the rest of the action can still be looked at.
-            let workspace = workspace.unwrap_or(WorkspaceId::from_bytes([0; 16]));
-            let _ = action::read(action, "/action_json", &workspace, host, fields.faults());
-        }
+    if let Some(action) = action {
+        let workspace = workspace_id.or_else(|| claimed_workspace(action));
+        // Without a workspace the rest of the action can still be looked at.
+        let workspace = workspace.unwrap_or(WorkspaceId::from_bytes([0; 16]));
+        let _ = action::read(action, "/action_json", &workspace, host, fields.faults());
     }
     let schedule = read_schedule(&mut fields, trigger, host);
-    let depth = fields.whole("max_chain_depth", 0..=CHAIN_DEPTH_MAX);
+    let depth = fields.whole_row("max_chain_depth");
     let enabled = fields.flag("enabled").unwrap_or(true);
     Some(RuleDraft {
         workspace_id: workspace_id?,
@@ -237,7 +216,7 @@ fn claimed_workspace(action: &Value) -> Option<WorkspaceId> {
 
 /// The text must be an id; whether the workspace exists is asked when the rule is saved.
 fn read_workspace(fields: &mut RuleFields<'_, '_>) -> Option<WorkspaceId> {
-    let written = fields.required_text("workspace_id", 64)?;
+    let written = fields.text("workspace_id", 64)?;
     let parsed = written.parse();
     if parsed.is_err() {
         let found = short(written);
@@ -272,7 +251,7 @@ fn read_schedule(
             None
         }
         (Some(_), false) | (Some(Trigger::Cron), true) | (None, _) => {
-            schedule::read(fields.object("schedule")?, host)
+            schedule::read(fields.object_row("schedule")?, host)
         }
     }
 }

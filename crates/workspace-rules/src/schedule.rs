@@ -3,7 +3,7 @@
 //! This crate knows no calendar and no time zone: a host says when a cron line is due ([`Instants`]), and here is
 //! decided which of those instants fire.
 
-use bonded_kernel::Millis;
+use bonded_kernel::{FormKind, FormRow, Millis, words};
 use serde::{Deserialize, Serialize};
 
 use super::fault::{FaultKind, RuleFields};
@@ -71,19 +71,47 @@ pub enum Overlap {
     Skip,
 }
 
-const FIELDS: [&str; 4] = ["cron", "timezone", "catch_up", "overlap"];
 const CATCH_UP: [(&str, CatchUp); 3] = [
     ("skip", CatchUp::Skip),
     ("once", CatchUp::Once),
     ("all", CatchUp::All),
 ];
 const OVERLAP: [(&str, Overlap); 2] = [("queue", Overlap::Queue), ("skip", Overlap::Skip)];
+const CATCH_UP_WORDS: &[&str] = &words(&CATCH_UP);
+const OVERLAP_WORDS: &[&str] = &words(&OVERLAP);
 
-/// Reads a schedule. The host says whether its line is one that ever fires, and its zone one that exists.
+pub(super) const FORM: &[FormRow] = &[
+    FormRow::new(
+        "cron",
+        FormKind::Text {
+            bytes_max: LINE_BYTES_MAX,
+        },
+        "Minute, hour, day of the month, month, day of the week; or @hourly, @daily, @weekly and the like",
+    )
+    .required(),
+    FormRow::new(
+        "timezone",
+        FormKind::Text {
+            bytes_max: ZONE_BYTES_MAX,
+        },
+        "A name of the IANA time zone database [default: UTC]",
+    ),
+    FormRow::new(
+        "catch_up",
+        FormKind::Word(CATCH_UP_WORDS),
+        "What becomes of times that were missed: skip, once or all [default: once]",
+    ),
+    FormRow::new(
+        "overlap",
+        FormKind::Word(OVERLAP_WORDS),
+        "What becomes of a time that comes while a run of the rule has not ended: skip or queue [default: skip]",
+    ),
+];
+
+/// Reads a schedule whose fields are held to its form. The host says whether its line is one that ever fires, and its zone one that exists.
 pub(super) fn read(mut fields: RuleFields<'_, '_>, host: &dyn Surroundings) -> Option<Schedule> {
-    fields.refuse_unknown(&FIELDS);
-    let cron = fields.required_text("cron", LINE_BYTES_MAX);
-    let timezone = fields.text("timezone", ZONE_BYTES_MAX).unwrap_or("UTC");
+    let cron = fields.text_row("cron");
+    let timezone = fields.text_row("timezone").unwrap_or("UTC");
     let catch_up = fields.word("catch_up", &CATCH_UP).unwrap_or_default();
     let overlap = fields.word("overlap", &OVERLAP).unwrap_or_default();
     let cron = cron?;

@@ -3,7 +3,7 @@
 //! The scope bounds what one loop of an agent may write; it can only be narrower than what an agent may anyway. Its
 //! workspace is that of the rule, and a scope that says something else is a fault, not a wish.
 
-use bonded_kernel::{Scope, WorkspaceId, short};
+use bonded_kernel::{FormKind, FormRow, ID_PATTERN, Scope, WorkspaceId, short};
 
 use super::fault::{Fault, FaultKind, RuleFields};
 
@@ -14,29 +14,63 @@ const KIND_BYTES_MAX: usize = 64;
 /// More in one loop is no bound any more.
 const PER_LOOP_MAX: u64 = 1000;
 
-const FIELDS: [&str; 6] = [
-    "workspace_id",
-    "allowed_note_kinds",
-    "cross_workspace_writes",
-    "max_notes_per_loop",
-    "max_edits_per_loop",
-    "strict_scope",
+const PER_LOOP: FormKind = FormKind::Whole {
+    least: 0,
+    most: PER_LOOP_MAX,
+};
+/// The slugs that [`is_kind`] takes, for editors.
+const KIND_PATTERN: &str = "^[a-z][a-z0-9_]*$";
+
+pub(super) const FORM: &[FormRow] = &[
+    FormRow::new(
+        "workspace_id",
+        FormKind::Pattern(ID_PATTERN),
+        "The workspace of the rule; no other is allowed",
+    ),
+    FormRow::new(
+        "allowed_note_kinds",
+        FormKind::Patterns {
+            pattern: KIND_PATTERN,
+            members_max: KINDS_MAX,
+            bytes_max: KIND_BYTES_MAX,
+        },
+        "Kinds of notes that the agent may write [default: note, template]",
+    ),
+    FormRow::new(
+        "cross_workspace_writes",
+        FormKind::Only(false),
+        "Always false: an agent writes in its own workspace only",
+    ),
+    FormRow::new(
+        "max_notes_per_loop",
+        PER_LOOP,
+        "Notes that it may create in a loop [default: 10]",
+    ),
+    FormRow::new(
+        "max_edits_per_loop",
+        PER_LOOP,
+        "Notes that it may change in a loop [default: 20]",
+    ),
+    FormRow::new(
+        "strict_scope",
+        FormKind::Flag,
+        "End the run at its first violation of the scope [default: false]",
+    ),
 ];
 
-/// Reads the scope of an action of a rule of this workspace.
+/// Reads the scope of an action of a rule of this workspace. The fields are held to the form already.
 pub(super) fn read(fields: Option<RuleFields<'_, '_>>, workspace: &WorkspaceId) -> Scope {
     let default = Scope::default_of(*workspace);
     let Some(mut fields) = fields else {
         return default;
     };
-    fields.refuse_unknown(&FIELDS);
     check_workspace(&mut fields, workspace);
     if fields.flag("cross_workspace_writes") == Some(true) {
         fields.fault("cross_workspace_writes", FaultKind::CrossWorkspace);
     }
     let allowed_note_kinds = kinds(&mut fields).unwrap_or(default.allowed_note_kinds);
     let mut per_loop = |field, default| {
-        let written = fields.whole(field, 0..=PER_LOOP_MAX);
+        let written = fields.whole_row(field);
         written.map_or(default, |it| u32::try_from(it).unwrap_or(default))
     };
     Scope {
@@ -69,7 +103,7 @@ fn check_workspace(fields: &mut RuleFields<'_, '_>, workspace: &WorkspaceId) {
 
 /// A kind that is named twice counts once.
 fn kinds(fields: &mut RuleFields<'_, '_>) -> Option<Vec<String>> {
-    let written = fields.texts("allowed_note_kinds", KINDS_MAX, KIND_BYTES_MAX)?;
+    let written = fields.texts_row("allowed_note_kinds")?;
     let mut kinds = vec![];
     for (at, kind) in written {
         if !is_kind(kind) {

@@ -11,22 +11,13 @@ use bonded_kernel::{Mistake, escaped};
 use serde_json::Value;
 
 use super::fault::{FieldFault, FieldFaultKind, FrontFields};
+use super::form::OWN;
 use super::include::Assembled;
 use super::schema::{self, Beside};
 use super::{AgentFile, AgentFileError, IncludePolicy};
 use crate::beneath::SecretFiles;
 use crate::config::options::{self, Given, TABLE};
 use crate::yaml::{self, Yaml, YamlKind, YamlPair};
-
-/// The keys that are not options.
-const OWN_KEYS: [&str; 6] = [
-    "description",
-    "usage",
-    "toolName",
-    "input",
-    "output",
-    "projectInstructions",
-];
 
 /// Keys of other places, which people write here all the same.
 const RUNTIME_KEYS: [(&str, &str); 7] = [
@@ -196,7 +187,7 @@ fn options(
     faults: &mut Vec<FieldFault>,
 ) {
     let others = pairs(tree).iter();
-    for pair in others.filter(|pair| !OWN_KEYS.contains(&pair.key.as_str())) {
+    for pair in others.filter(|pair| !is_own(&pair.key)) {
         if options::find(&pair.key).is_none_or(|row| !row.front_matter) {
             faults.push(FieldFault::of(&pair.key, stranger(&pair.key)));
             continue;
@@ -222,8 +213,15 @@ fn stranger(key: &str) -> FieldFaultKind {
         return elsewhere(format!("give it to the run, as {instead}"));
     }
     let options = TABLE.iter().filter(|row| row.front_matter);
-    let known = options.map(|row| row.key).chain(OWN_KEYS);
+    let known = options
+        .map(|row| row.key)
+        .chain(OWN.iter().map(|row| row.name));
     Mistake::unknown_field(key, known).into()
+}
+
+/// Whether a key is the file's own, and no option.
+fn is_own(key: &str) -> bool {
+    OWN.iter().any(|row| row.name == key)
 }
 
 /// The bounds are those of a tool's name, because it becomes part of one.

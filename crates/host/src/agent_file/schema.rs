@@ -6,11 +6,12 @@
 
 use std::path::Path;
 
-use bonded_kernel::Mistake;
+use bonded_kernel::{FormRow, Mistake};
 use serde_json::{Value, json};
 
 use super::IncludePolicy;
 use super::fault::{FieldFaultKind, FrontFields};
+use super::form::{INPUT, OUTPUT};
 use super::read::{FILE_BYTES_MAX, text_of};
 use crate::beneath::{self, SecretFiles};
 use crate::trust::Contents;
@@ -54,7 +55,15 @@ pub struct OutputSpec {
     pub schema: Option<Value>,
 }
 
-const SPEC_KEYS: [&str; 3] = ["format", "schema", "schemaRef"];
+/// The words of an input's `format`.
+pub(super) const INPUT_FORMATS: [(&str, InputFormat); 2] =
+    [("text", InputFormat::Text), ("json", InputFormat::Json)];
+/// The words of an output's `format`.
+pub(super) const OUTPUT_FORMATS: [(&str, OutputFormat); 3] = [
+    ("json", OutputFormat::Json),
+    ("markdown", OutputFormat::Markdown),
+    ("text", OutputFormat::Text),
+];
 
 /// What an agent takes that does not say it: a prompt, and the format of the answer.
 pub fn default_input_schema() -> Value {
@@ -80,8 +89,7 @@ pub(super) fn input(
     fields: &mut FrontFields<'_, '_>,
     beside: &mut Beside<'_>,
 ) -> Option<InputSpec> {
-    let words = [("text", InputFormat::Text), ("json", InputFormat::Json)];
-    let (format, schema) = spec(fields, "input", &words, beside)?;
+    let (format, schema) = spec(fields, "input", &INPUT_FORMATS, INPUT, beside)?;
     Some(InputSpec {
         // A schema describes JSON, so it says the format by itself.
         format: format.unwrap_or(match schema {
@@ -96,12 +104,7 @@ pub(super) fn output(
     fields: &mut FrontFields<'_, '_>,
     beside: &mut Beside<'_>,
 ) -> Option<OutputSpec> {
-    let words = [
-        ("json", OutputFormat::Json),
-        ("markdown", OutputFormat::Markdown),
-        ("text", OutputFormat::Text),
-    ];
-    let (format, schema) = spec(fields, "output", &words, beside)?;
+    let (format, schema) = spec(fields, "output", &OUTPUT_FORMATS, OUTPUT, beside)?;
     Some(OutputSpec {
         format: format.unwrap_or(match schema {
             Some(_) => OutputFormat::Json,
@@ -120,10 +123,11 @@ fn spec<F: Copy>(
     fields: &mut FrontFields<'_, '_>,
     key: &str,
     words: &[(&'static str, F)],
+    form: &'static [FormRow],
     beside: &mut Beside<'_>,
 ) -> Option<Spec<F>> {
     let mut fields = fields.object_of(key, "format, and schema or schemaRef")?;
-    fields.refuse_unknown(&SPEC_KEYS);
+    fields.hold_to(form);
     let format = fields.word("format", words);
     let own = fields.parsed("schema", inline);
     let is_twice = fields.given("schema").is_some();

@@ -43,19 +43,19 @@ pub struct AcceptsConfig {
 }
 
 /// Words of the configuration and what they mean; so with the tables below.
-const PENALTIES: [(&str, PenaltyField); 3] = [
+pub(super) const PENALTIES: [(&str, PenaltyField); 3] = [
     ("repetition_penalty", PenaltyField::RepetitionPenalty),
     ("repeat_penalty", PenaltyField::RepeatPenalty),
     ("none", PenaltyField::None),
 ];
-const OUTPUT_LIMITS: [(&str, OutputLimitField); 2] = [
+pub(super) const OUTPUT_LIMITS: [(&str, OutputLimitField); 2] = [
     ("max_tokens", OutputLimitField::MaxTokens),
     (
         "max_completion_tokens",
         OutputLimitField::MaxCompletionTokens,
     ),
 ];
-const THINKING: [(&str, ThinkingForm); 7] = [
+pub(super) const THINKING: [(&str, ThinkingForm); 7] = [
     ("effort", ThinkingForm::Effort),
     ("adaptive", ThinkingForm::Adaptive),
     ("budget", ThinkingForm::Budget),
@@ -64,22 +64,22 @@ const THINKING: [(&str, ThinkingForm); 7] = [
     ("switch", ThinkingForm::Switch),
     ("none", ThinkingForm::None),
 ];
-const ROLES: [(&str, SystemRole); 2] = [
+pub(super) const ROLES: [(&str, SystemRole); 2] = [
     ("system", SystemRole::System),
     ("developer", SystemRole::Developer),
 ];
-const RETURNS: [(&str, ThoughtReturn); 3] = [
+pub(super) const RETURNS: [(&str, ThoughtReturn); 3] = [
     ("none", ThoughtReturn::None),
     ("reasoning_content", ThoughtReturn::Content),
     ("reasoning_details", ThoughtReturn::Details),
 ];
-const SIGNED: [(&str, SignedThoughts); 3] = [
+pub(super) const SIGNED: [(&str, SignedThoughts); 3] = [
     ("kept", SignedThoughts::Kept),
     ("bound", SignedThoughts::Bound),
     ("left_out", SignedThoughts::LeftOut),
 ];
 
-const CALL_IDS: [(&str, CallIds); 3] = [
+pub(super) const CALL_IDS: [(&str, CallIds); 3] = [
     ("as_given", CallIds::AsGiven),
     ("short", CallIds::Short),
     ("nine", CallIds::Nine),

@@ -12,7 +12,7 @@ use super::{Config, ConfigDirs, ConfigError, Environment, KeyPath, Problems, War
 use crate::trust::Trust;
 
 /// The sections whose entries may be bound to a queue.
-const BOUND: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
+pub(super) const BOUND: [&str; 3] = ["mcpServers", "restTools", "openapiSpecs"];
 
 /// What is wrong with a configuration, and what is only odd.
 #[derive(Debug)]
@@ -205,6 +205,9 @@ fn each_once(all: Vec<ConfigError>) -> Vec<ConfigError> {
     let is_new = |problem: &ConfigError| shown.insert(problem.to_string());
     all.into_iter().filter(is_new).collect()
 }
+
+/// The names that [`is_server_name`] takes, for editors; requests and documents have the same.
+pub(super) const TOOL_NAME_PATTERN: &str = "^[A-Za-z0-9_-]+$";
 
 /// A server's name becomes part of its tools' names.
 fn is_server_name(name: &str) -> bool {

@@ -63,6 +63,12 @@ pub enum HealthProbe {
     ListTools,
 }
 
+/// The words of `healthProbe`.
+pub(super) const PROBES: [(&str, HealthProbe); 2] = [
+    ("ping", HealthProbe::Ping),
+    ("listTools", HealthProbe::ListTools),
+];
+
 /// A server as the configuration has it, with all variables put in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServer {
@@ -97,7 +103,7 @@ const STARTED: [&str; 5] = ["type", "command", "args", "cwd", "env"];
 
 /// The words of `type`, before the address has been looked at.
 #[derive(Clone, Copy)]
-enum TransportKind {
+pub(super) enum TransportKind {
     Stdio,
     Http,
     Sse,
@@ -106,7 +112,7 @@ enum TransportKind {
     Remote,
 }
 
-const KINDS: [(&str, TransportKind); 6] = [
+pub(super) const KINDS: [(&str, TransportKind); 6] = [
     ("stdio", TransportKind::Stdio),
     ("http", TransportKind::Http),
     ("sse", TransportKind::Sse),
@@ -152,11 +158,7 @@ impl Config {
         for (name, value) in oauth_secrets(entry) {
             self.environment.secrets().learn_key(name, &value);
         }
-        let probes = [
-            ("ping", HealthProbe::Ping),
-            ("listTools", HealthProbe::ListTools),
-        ];
-        let health_probe = entry.word("healthProbe", &probes, problems);
+        let health_probe = entry.word("healthProbe", &PROBES, problems);
         let levels = SandboxLevel::ALL.map(|level| (level.as_str(), level));
         let sandbox = entry.word("sandbox", &levels, problems);
         let queue = self.queue_of(entry, problems);

@@ -17,6 +17,17 @@ use crate::beneath;
 const SECRETS: [&str; 2] = ["clientSecret", "privateKey"];
 const PROVIDER: &str = "identityProvider";
 const PROVIDER_SECRETS: [&str; 2] = ["clientSecret", "token"];
+/// The words of `grant`.
+pub(super) const GRANTS: [(&str, Grant); 3] = [
+    ("authorization_code", Grant::AuthorizationCode),
+    ("client_credentials", Grant::ClientCredentials),
+    ("identity_assertion", Grant::IdentityAssertion),
+];
+/// The words of `tokenType`.
+pub(super) const TOKEN_TYPES: [(&str, SubjectKind); 2] = [
+    ("id_token", SubjectKind::IdToken),
+    ("refresh_token", SubjectKind::RefreshToken),
+];
 /// A token is short.
 const TOKEN_BYTES_MAX: u64 = 64 * 1024;
 
@@ -45,18 +56,9 @@ impl Config {
     ) -> Option<OauthSettings> {
         entry.value("oauth")?.as_object()?;
         let own = entry.below("oauth");
-        let grants = [
-            ("authorization_code", Grant::AuthorizationCode),
-            ("client_credentials", Grant::ClientCredentials),
-            ("identity_assertion", Grant::IdentityAssertion),
-        ];
         let port = own.whole("redirectPort");
-        let redirect_port = port.and_then(|port| u16::try_from(port).ok());
-        if port.is_some() && redirect_port.is_none() {
-            problems.push(own.wrong("redirectPort", "a port, from 1 to 65535"));
-        }
         let settings = OauthSettings {
-            grant: own.word("grant", &grants, problems).unwrap_or_default(),
+            grant: own.word("grant", &GRANTS, problems).unwrap_or_default(),
             client_id: own.text("clientId"),
             client_secret: own.text("clientSecret"),
             private_key_pem: own.text("privateKey"),
@@ -68,7 +70,8 @@ impl Config {
                 .collect(),
             issuer: own.text("issuer"),
             identity_provider: self.identity_provider(&own, problems),
-            redirect_port,
+            // The shape of the layer bounds it.
+            redirect_port: port.and_then(|port| u16::try_from(port).ok()),
             reach: match own.flag("privateAddresses") {
                 Some(true) => Reach::Private,
                 _ => Reach::Public,
@@ -130,11 +133,9 @@ impl Config {
     ) -> Option<IdentityProvider> {
         entry.value(PROVIDER)?.as_object()?;
         let own = entry.below(PROVIDER);
-        let kinds = [
-            ("id_token", SubjectKind::IdToken),
-            ("refresh_token", SubjectKind::RefreshToken),
-        ];
-        let subject_kind = own.word("tokenType", &kinds, problems).unwrap_or_default();
+        let subject_kind = own
+            .word("tokenType", &TOKEN_TYPES, problems)
+            .unwrap_or_default();
         let place = match (own.text("issuer"), own.text("tokenEndpoint")) {
             (Some(issuer), None) => Ok(ProviderPlace::Issuer(issuer)),
             (None, Some(endpoint)) => Ok(ProviderPlace::TokenEndpoint(endpoint)),

@@ -10,6 +10,7 @@ mod error;
 mod kind;
 mod reasoning;
 mod resolve;
+mod schema;
 mod table;
 mod values;
 
@@ -25,6 +26,8 @@ pub use table::{OptionRow, TABLE};
 pub use values::{Caching, ModelRef, Options, ToolEncoding};
 
 pub(crate) use kind::{Parsed, parse};
+pub(crate) use schema::{in_any_case, row_schema};
+
 pub(crate) use resolve::{built_in, resolve_all};
 
 /// The row of an option key.

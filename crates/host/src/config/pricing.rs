@@ -9,6 +9,10 @@ use super::entry::ConfigEntry;
 use super::{Config, ConfigError, Problems};
 
 const MICRO_PER_DOLLAR: f64 = 1e6;
+/// The words of `unit`, and how often it makes a million tokens.
+pub(super) const UNITS: [(&str, f64); 2] = [("per_1k", 1e3), ("per_1m", 1.0)];
+/// The words of `currency`: there is one.
+pub(super) const CURRENCIES: [(&str, ()); 1] = [("USD", ())];
 
 /// Microdollars a million tokens, which is the kernel's unit of price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +79,8 @@ impl Config {
         let mut problems: Vec<ConfigError> = Vec::new();
         let path = ["pricing", provider, model];
         let pricing = self.entry(&path, &mut problems).map(|entry| {
-            let units = [("per_1k", 1e3), ("per_1m", 1.0)];
-            let per_million = entry.word("unit", &units, &mut problems).unwrap_or(1.0);
-            entry.word("currency", &[("USD", ())], &mut problems);
+            let per_million = entry.word("unit", &UNITS, &mut problems).unwrap_or(1.0);
+            entry.word("currency", &CURRENCIES, &mut problems);
             let price = |field| micro(&entry, field, per_million);
             ModelPricing {
                 prompt: price("prompt").unwrap_or(0),

@@ -82,6 +82,13 @@ pub enum OpenaiMode {
     Chat,
 }
 
+/// The words of `openaiMode`.
+pub(super) const OPENAI_MODES: [(&str, OpenaiMode); 3] = [
+    ("auto", OpenaiMode::Auto),
+    ("responses", OpenaiMode::Responses),
+    ("chat", OpenaiMode::Chat),
+];
+
 /// Whether a model must call a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
@@ -90,6 +97,12 @@ pub enum ToolChoice {
     /// It must call one.
     Required,
 }
+
+/// The words of `toolChoice`.
+pub(super) const TOOL_CHOICES: [(&str, ToolChoice); 2] = [
+    ("auto", ToolChoice::Auto),
+    ("required", ToolChoice::Required),
+];
 
 /// What the reasoning levels mean to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -297,12 +310,7 @@ fn provider(
     problems: &mut Vec<ConfigError>,
 ) -> Option<ProviderConfig> {
     let kind = kind(name, entry, problems);
-    let modes = [
-        ("auto", OpenaiMode::Auto),
-        ("responses", OpenaiMode::Responses),
-        ("chat", OpenaiMode::Chat),
-    ];
-    let openai_mode = entry.word("openaiMode", &modes, problems);
+    let openai_mode = entry.word("openaiMode", &OPENAI_MODES, problems);
     refuse_own_fields(entry, problems);
     let base_url = entry.text("baseUrl");
     let is_web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
@@ -424,14 +432,10 @@ fn kind(
 }
 
 fn settings(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> ModelConfig {
-    let choices = [
-        ("auto", ToolChoice::Auto),
-        ("required", ToolChoice::Required),
-    ];
     ModelConfig {
         overrides: sampling(&entry.below("overrides")),
         reasoning: reasoning(entry),
-        tool_choice: entry.word("toolChoice", &choices, problems),
+        tool_choice: entry.word("toolChoice", &TOOL_CHOICES, problems),
         context_window_tokens: entry.measured("contextWindow", Measure::Tokens),
         tokenizer: entry.text("tokenizer"),
         context_window_buffer_tokens: entry.measured("contextWindowBufferTokens", Measure::Tokens),

@@ -12,10 +12,13 @@ use bonded_tools::rest::{JsonStream, OpenapiDocument, Reach, Redirects, RestErro
 use super::entry::ConfigEntry;
 use super::{Config, ConfigError, Problems, openapi_file};
 
-const REDIRECTS: [(&str, Redirects); 2] = [
+pub(super) const REDIRECTS: [(&str, Redirects); 2] = [
     ("none", Redirects::Refused),
     ("same-origin", Redirects::SameOrigin),
 ];
+
+/// The words of `mode`: there is one way of streaming.
+pub(super) const STREAM_MODES: [(&str, ()); 1] = [("json-stream", ())];
 
 /// What is sent with every request.
 const SECRETS: [&str; 2] = ["headers", "bodyTemplate"];
@@ -63,7 +66,10 @@ impl Config {
         let tool = RestTool {
             description: entry.text("description").unwrap_or_default(),
             headers: headers(entry),
-            parameters_schema: entry.value("parametersSchema").cloned(),
+            parameters_schema: entry
+                .value("parametersSchema")
+                .filter(|it| !it.is_null())
+                .cloned(),
             body_template: entry
                 .value("bodyTemplate")
                 .filter(|it| !it.is_null())
@@ -171,7 +177,7 @@ fn reach(entry: &ConfigEntry<'_>) -> Reach {
 fn streaming(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) -> Option<JsonStream> {
     entry.value("streaming").filter(|it| it.is_object())?;
     let stream = entry.below("streaming");
-    stream.word("mode", &[("json-stream", ())], problems);
+    stream.word("mode", &STREAM_MODES, problems);
     let default = JsonStream::default();
     Some(JsonStream {
         line_prefix: stream.text("linePrefix").unwrap_or(default.line_prefix),

@@ -10,7 +10,7 @@ use bonded_kernel::{Measure, Mistake, nearest};
 use serde_json::Value;
 
 use super::explain::is_secret;
-use super::known::{ALIASES, ROOT};
+use super::known::{ALIASES, ConfigKey, ROOT};
 use super::layer::Layer;
 use super::options::{Source, TABLE, parse};
 use super::{ConfigError, KeyPath, Warning};
@@ -27,6 +27,18 @@ pub(super) enum ValueShape {
     Price,
     /// A whole number, at least 1.
     Count,
+    /// A port of this machine.
+    Port,
+    /// One of these words, which its reader looks at once its variables are put in.
+    Word(fn() -> Vec<String>),
+    /// Some of these words, which its reader looks at too.
+    WordList(fn() -> Vec<String>),
+    /// The same in any case.
+    AnyCase(fn() -> Vec<String>),
+    /// The same in any case.
+    AnyCaseList(fn() -> Vec<String>),
+    /// An address, which its reader looks at once its variables are put in.
+    Http,
     /// A whole number, or a text with a unit; at least so much.
     Measured(Measure, u64),
     TextList,
@@ -35,7 +47,7 @@ pub(super) enum ValueShape {
     Reasoning,
     AnyObject,
     /// An object with these keys.
-    Object(&'static [(&'static str, ValueShape)]),
+    Object(&'static [ConfigKey]),
     /// An object with keys that the person chooses.
     Map(&'static ValueShape),
     /// The keys of the options that the configuration may set.
@@ -49,13 +61,14 @@ impl ValueShape {
     fn expected(self) -> Cow<'static, str> {
         let expected = match self {
             Self::Any | Self::Unsupported(_) => "anything",
-            Self::Text => "a text",
+            Self::Text | Self::Word(_) | Self::AnyCase(_) | Self::Http => "a text",
             Self::Bool => "true or false",
             Self::Number => "a number",
             Self::Price => "a number from 0 up",
             Self::Count => "a whole number from 1 up",
             Self::Measured(measure, _) => return measure.expected().into(),
-            Self::TextList => "a list of texts",
+            Self::Port => "a port, from 1 to 65535",
+            Self::TextList | Self::WordList(_) | Self::AnyCaseList(_) => "a list of texts",
             Self::TextOrList => "a text or a list of texts",
             Self::Reasoning => "a number, a word, or a list of four for minimal, low, medium, high",
             Self::AnyObject | Self::Object(_) | Self::Map(_) | Self::Defaults => "an object",
@@ -73,6 +86,12 @@ impl ValueShape {
             | Self::Number
             | Self::Price
             | Self::Count
+            | Self::Port
+            | Self::Word(_)
+            | Self::WordList(_)
+            | Self::AnyCase(_)
+            | Self::AnyCaseList(_)
+            | Self::Http
             | Self::TextList
             | Self::TextOrList
             | Self::Reasoning
@@ -95,13 +114,16 @@ impl ValueShape {
         let is_scalar = |value: &Value| value.is_number() || value.is_string() || value.is_null();
         match self {
             Self::Any | Self::Unsupported(_) => true,
-            Self::Text => value.is_string(),
+            Self::Text | Self::Word(_) | Self::AnyCase(_) | Self::Http => value.is_string(),
             Self::Bool => value.is_boolean(),
             Self::Number => value.is_number(),
             Self::Price => value.as_f64().is_some_and(|price| price >= 0.0),
             Self::Count => value.as_u64().is_some_and(|count| count >= 1),
             Self::Measured(measure, min) => measure.of(value, min..=u64::MAX).is_ok(),
-            Self::TextList => is_text_list(value),
+            Self::Port => value
+                .as_u64()
+                .is_some_and(|port| (1..=65535).contains(&port)),
+            Self::TextList | Self::WordList(_) | Self::AnyCaseList(_) => is_text_list(value),
             Self::TextOrList => value.is_string() || is_text_list(value),
             Self::Reasoning => match value {
                 Value::Array(levels) => levels.len() == 4 && levels.iter().all(is_scalar),
@@ -111,6 +133,9 @@ impl ValueShape {
         }
     }
 }
+
+/// Keys of `defaults` that files of other programs have.
+pub(super) const WITHOUT_EFFECT: [&str; 2] = ["formats", "mcpInitConcurrency"];
 
 /// Checks a layer, and writes its aliases as the keys that they stand for.
 pub(super) fn check_layer(
@@ -161,6 +186,12 @@ impl Checker<'_> {
             | ValueShape::Price
             | ValueShape::Count
             | ValueShape::Measured(..)
+            | ValueShape::Port
+            | ValueShape::Word(_)
+            | ValueShape::WordList(_)
+            | ValueShape::AnyCase(_)
+            | ValueShape::AnyCaseList(_)
+            | ValueShape::Http
             | ValueShape::TextList
             | ValueShape::TextOrList
             | ValueShape::Reasoning
@@ -170,14 +201,14 @@ impl Checker<'_> {
 
     fn object<'v>(
         &mut self,
-        fields: &'static [(&'static str, ValueShape)],
+        fields: &'static [ConfigKey],
         members: impl Iterator<Item = (&'v String, &'v Value)>,
         path: &KeyPath,
     ) {
         for (key, value) in members {
-            match fields.iter().find(|(name, _)| name == key) {
-                Some((_, shape)) => self.check(*shape, value, &path.child(key)),
-                None => self.unknown(key, path, fields.iter().map(|(name, _)| *name)),
+            match fields.iter().find(|known| known.name == key) {
+                Some(known) => self.check(known.shape, value, &path.child(key)),
+                None => self.unknown(key, path, fields.iter().map(|known| known.name)),
             }
         }
     }
@@ -188,7 +219,6 @@ impl Checker<'_> {
         members: impl Iterator<Item = (&'v String, &'v Value)>,
         path: &KeyPath,
     ) {
-        const WITHOUT_EFFECT: [&str; 2] = ["formats", "mcpInitConcurrency"];
         for (key, value) in members {
             let child = path.child(key);
             let dotted = format!("defaults.{key}");

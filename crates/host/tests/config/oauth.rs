@@ -41,7 +41,6 @@ fn how_tokens_are_had_is_read_and_what_contradicts_itself_is_named() {
         (with(json!({"grant": "password"})), "client_credentials"),
         (with(json!({"grant": "client_credentials"})), "clientId"),
         (with(json!({"clientSecret": "s"})), "clientId"),
-        (with(json!({"redirectPort": 70000})), "65535"),
         (
             with(json!({"clientId": "i", "clientSecret": "s", "privateKey": "p"})),
             "take out",
@@ -54,6 +53,14 @@ fn how_tokens_are_had_is_read_and_what_contradicts_itself_is_named() {
         let error = found(&settings).expect_err("it is wrong");
         assert!(error.contains(part), "{part} in {error}");
     }
+}
+
+#[test]
+fn a_port_that_no_machine_has_is_refused_whatever_a_run_uses() {
+    let oauth = json!({"url": "https://x", "oauth": {"redirectPort": 70000}});
+    let world = World::with(&json!({"mcpServers": {"s": oauth}}).to_string());
+    let problems = world.problems();
+    assert!(problems.contains("a port, from 1 to 65535"), "{problems}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
+use super::form::{FormKind, FormRow};
 use super::{Measure, Mistake, escaped, short};
 
 /// A mistake with its place, as those tell it who describe what is read.
@@ -23,6 +24,8 @@ pub struct Fields<'a, 'f, F> {
     fields: &'a Map<String, Value>,
     at: String,
     faults: &'f mut Vec<F>,
+    /// What the object is held to; empty where its reader knows that alone.
+    form: &'static [FormRow],
 }
 
 impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
@@ -43,8 +46,32 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
             faults.push(F::new(at.into(), kind.into()));
             return None;
         };
-        let at = at.into();
-        Some(Self { fields, at, faults })
+        Some(Self {
+            fields,
+            at: at.into(),
+            faults,
+            form: &[],
+        })
+    }
+
+    /// Holds the object to a form: a field that is not in it is a fault, and so is one that must be there and is not.
+    /// The methods that end in `_row` take the bounds of a field from there.
+    pub fn hold_to(&mut self, form: &'static [FormRow]) {
+        self.form = form;
+        let names: Vec<&'static str> = form.iter().map(|row| row.name).collect();
+        self.refuse_unknown(&names);
+        for row in form.iter().filter(|row| row.is_required) {
+            if self.given(row.name).is_none() {
+                self.missing(row.name);
+            }
+        }
+    }
+
+    /// What the form says of a field. A field without a row is a mistake of the program.
+    fn row(&self, field: &str) -> FormKind {
+        let row = self.form.iter().find(|row| row.name == field);
+        row.expect("every field that is read by its row is in the form")
+            .kind
     }
 
     /// The place of a field.
@@ -193,6 +220,66 @@ impl<'a, 'f, F: ReadFault> Fields<'a, 'f, F> {
                 most,
             })
         })
+    }
+
+    /// A text within the bounds of its row.
+    pub fn text_row(&mut self, field: &str) -> Option<&'a str> {
+        let FormKind::Text { bytes_max } = self.row(field) else {
+            unreachable!("{field} has no row as a text")
+        };
+        self.text(field, bytes_max)
+    }
+
+    /// A whole number within the bounds of its row.
+    pub fn whole_row(&mut self, field: &str) -> Option<u64> {
+        let FormKind::Whole { least, most } = self.row(field) else {
+            unreachable!("{field} has no row as a whole number")
+        };
+        self.whole(field, least..=most)
+    }
+
+    /// A duration or a size within the bounds of its row.
+    pub fn measured_row(&mut self, field: &str) -> Option<u64> {
+        let FormKind::Measured {
+            measure,
+            least,
+            most,
+        } = self.row(field)
+        else {
+            unreachable!("{field} has no row as a duration or a size")
+        };
+        self.measured(field, measure, least..=most)
+    }
+
+    /// A number within the bounds of its row.
+    pub fn number_row(&mut self, field: &str) -> Option<f64> {
+        let FormKind::Number { least, most } = self.row(field) else {
+            unreachable!("{field} has no row as a number")
+        };
+        self.number(field, least, most)
+    }
+
+    /// The texts of a list within the bounds of its row.
+    pub fn texts_row(&mut self, field: &str) -> Option<Vec<(String, &'a str)>> {
+        let FormKind::Patterns {
+            members_max,
+            bytes_max,
+            ..
+        } = self.row(field)
+        else {
+            unreachable!("{field} has no row as a list of texts")
+        };
+        self.texts(field, members_max, bytes_max)
+    }
+
+    /// The fields of an object in this one, held to the form of its row.
+    pub fn object_row(&mut self, field: &str) -> Option<Fields<'a, '_, F>> {
+        let FormKind::Object(form) = self.row(field) else {
+            unreachable!("{field} has no row as an object")
+        };
+        let mut fields = self.object(field)?;
+        fields.hold_to(form);
+        Some(fields)
     }
 
     /// The fields of an object in this one.

@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Mistake, short};
 
@@ -91,6 +91,45 @@ impl Measure {
         format!("{} such as {}", self.noun(), self.examples())
     }
 
+    /// What [`Self::of`] takes as JSON Schema. The bounds are those of numbers: no pattern says whether a text is within
+    /// them, nor whether its fraction comes to a whole amount.
+    pub fn schema(self, range: RangeInclusive<u64>) -> Value {
+        let scale = self.bare_scale() as u64;
+        json!({
+            "type": ["integer", "string"],
+            "minimum": range.start().div_ceil(scale),
+            "maximum": range.end() / scale,
+            "pattern": format!("^{}$", self.pattern()),
+        })
+    }
+
+    /// A regular expression for what [`Self::read`] takes, without anchors.
+    pub fn pattern(self) -> String {
+        format!(r"(?!\S{{{}}})(?:{})", LENGTH_MAX + 1, self.forms())
+    }
+
+    fn forms(self) -> String {
+        const NUMBER: &str = r"[0-9]+(?:\.[0-9]+)?";
+        match self {
+            Self::Ms | Self::Seconds => {
+                let part = |(unit, _): &(&str, u128)| format!("(?:{NUMBER}{unit})?");
+                let parts: String = TIME_UNITS.iter().map(part).collect();
+                // Something must be there, and after a fraction there is nothing.
+                let (some, last) = ("(?=[0-9])", r"(?!.*\.[0-9]+[a-z]+[0-9])");
+                format!("[0-9]+|{some}{last}{parts}")
+            }
+            Self::Bytes | Self::Tokens => {
+                let both = |unit: &&str| format!("{}{}", unit.to_lowercase(), unit.to_uppercase());
+                let letters: String = SIZE_UNITS.iter().map(both).collect();
+                let (byte, kilobyte) = match self {
+                    Self::Bytes => ("B?", "(?:i?B)?"),
+                    Self::Tokens | Self::Ms | Self::Seconds => ("", ""),
+                };
+                format!("[0-9]+{byte}|{NUMBER}[{letters}]{kilobyte}")
+            }
+        }
+    }
+
     fn within(
         self,
         amount: u128,
@@ -115,9 +154,7 @@ impl Measure {
     }
 
     fn amount(self, text: &str) -> Option<u128> {
-        // More digits than any bound has; what is longer is not worth reading.
-        const DIGITS_MAX: usize = 40;
-        if text.len() > DIGITS_MAX {
+        if text.len() > LENGTH_MAX {
             return None;
         }
         match self {
@@ -206,6 +243,9 @@ impl BadMeasure {
         self.measure.expected()
     }
 }
+
+/// More digits than any bound has; what is longer is not worth reading.
+const LENGTH_MAX: usize = 40;
 
 /// From the largest down: the order in which they are written, each at most once.
 const TIME_UNITS: [(&str, u128); 5] = [
@@ -405,6 +445,22 @@ mod tests {
     }
 
     #[test]
+    fn the_schema_has_the_bounds_of_numbers() {
+        let takes = |measure: Measure, value: Value| {
+            let is_valid = jsonschema::is_valid(&measure.schema(1500..=9000), &value);
+            assert_eq!(is_valid, measure.of(&value, 1500..=9000).is_ok(), "{value}");
+            is_valid
+        };
+        assert!(!takes(Measure::Ms, json!(1499)) && takes(Measure::Ms, json!(1500)));
+        assert!(takes(Measure::Bytes, json!(9000)) && !takes(Measure::Bytes, json!(9001)));
+        assert!(!takes(Measure::Seconds, json!(1)) && takes(Measure::Seconds, json!(2)));
+        assert!(takes(Measure::Seconds, json!(9)) && !takes(Measure::Seconds, json!(10)));
+        assert!(!takes(Measure::Ms, json!("5 s")) && takes(Measure::Ms, json!("5s")));
+        let long = format!("{}5s", "0".repeat(LENGTH_MAX));
+        assert!(!takes(Measure::Ms, json!(long)) && takes(Measure::Ms, json!(long[2..])));
+    }
+
+    #[test]
     fn a_refusal_says_what_to_write() {
         let said = |measure: Measure, text: &str| {
             let bad = measure.read(text, 1..=86_400_000);
@@ -494,6 +550,19 @@ mod tests {
                     let within = measure.read(text, 0..=1_000_000);
                     prop_assert!(within.is_err() || read(measure, text) == within.ok());
                 }
+            }
+        }
+
+        #[test]
+        fn the_schema_takes_what_is_read(
+            text in "([0-9]{0,3}(\\.[0-9]{0,2})?(d|h|m|s|ms|k|K|M|GiB|kB|B|iB|)){0,3}",
+        ) {
+            for measure in ALL {
+                let is_valid = jsonschema::is_valid(&measure.schema(0..=u64::MAX), &json!(text));
+                // Only a fraction can come to an amount that is not whole.
+                let may_differ = text.contains('.') && is_valid;
+                let is_read = read(measure, &text).is_some();
+                prop_assert!(is_read == is_valid || may_differ, "{measure:?} {text:?} {is_valid}");
             }
         }
 

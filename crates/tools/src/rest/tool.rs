@@ -34,6 +34,12 @@ const METHODS: [(Method, ToolEffect); 7] = [
     (Method::PATCH, ToolEffect::Write),
 ];
 
+/// The methods that a tool may use, by their names; they are taken in any case.
+pub fn rest_methods() -> Vec<String> {
+    let names = METHODS.iter().map(|(method, _)| method.to_string());
+    names.collect()
+}
+
 /// A request before its arguments are known, checked.
 ///
 /// Everything that can be wrong with the settings was found before there is one.

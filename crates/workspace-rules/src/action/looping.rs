@@ -4,29 +4,17 @@
 //! the memory) is either that default or something that the host permits: a rule is written by an admin of a workspace,
 //! who need not be the operator of the machine.
 
-use bonded_kernel::{Measure, Mistake, Mode, Scope, WorkspaceId, short};
+use bonded_kernel::{Mistake, Mode, Scope, WorkspaceId, short};
 use serde::Serialize;
 
-use super::path::PATH_BYTES_MAX;
-use super::rule_action::{REQUEST_BYTES_MAX, Resource, RuleAction};
+use super::loop_form::{FORM, KIND_BYTES_MAX, MEMORY_TYPES, PROVIDER};
+use super::rule_action::{Resource, RuleAction};
 use crate::fault::{Fault, FaultKind, RuleFields};
 use crate::loop_settings::{LoopDefaults, MemoryChoice, Pace, ProviderChoice};
 use crate::prompt_file::MODES;
 use crate::scope;
 use crate::surroundings::Surroundings;
 
-/// The longest delay between two loops, in milliseconds.
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-/// The longest that one request to the model may be allowed to take, in milliseconds.
-const TIMEOUT_MS_MAX: u64 = 60 * 60 * 1000;
-/// The most tokens that an action may allow for one reply.
-const TOKENS_MAX: u64 = 1_000_000;
-/// The most loops that an action may allow for one run.
-const ITERATIONS_MAX: u64 = 10_000;
-/// The largest threshold, in bytes, at which an agent is told to put parts of its memory away.
-const PAGING_BYTES_MAX: u64 = 1 << 20;
-const URL_BYTES_MAX: usize = 2048;
-const MODEL_BYTES_MAX: usize = 256;
 const MEMORY_NAME_BYTES_MAX: usize = 100;
 /// Whoever writes one of these means a file of the server, which no memory is.
 const OWN_FILES: [&str; 6] = [
@@ -100,35 +88,6 @@ impl RuleAction for LoopAction {
     }
 }
 
-const FIELDS: [&str; 11] = [
-    "kind",
-    "prompt_path",
-    "prompt_json_path",
-    "provider",
-    "mode",
-    "memory",
-    "loop",
-    "scope",
-    "strict_mode",
-    "paging_bytes",
-    "request",
-];
-const PROVIDER_FIELDS: [&str; 6] = [
-    "provider_kind",
-    "base_url",
-    "model",
-    "timeout_ms",
-    "max_tokens",
-    "temperature",
-];
-const MEMORY_FIELDS: [&str; 4] = [
-    "kv_store_path",
-    "retain_full_conversation_logs",
-    "type",
-    "carry_over",
-];
-const LOOP_FIELDS: [&str; 3] = ["loop_delay_ms", "idle_delay_ms", "max_iterations"];
-
 /// Reads all fields, even after a fault, and fills what is missing or wrong with the default. The result is only used
 /// if no fault was found, so a default never hides a mistake.
 pub(super) fn read(
@@ -137,21 +96,21 @@ pub(super) fn read(
     host: &dyn Surroundings,
 ) -> Option<Box<LoopAction>> {
     let default = LoopAction::from_defaults(*workspace, host.loop_defaults());
-    fields.refuse_unknown(&FIELDS);
+    fields.hold_to(FORM);
     let prompt = prompt_path(fields, "prompt_path", &default.prompt_path, host);
     // An older form of the action has another name for it.
     let older = prompt_path(fields, "prompt_json_path", &default.prompt_path, host);
-    let request = fields.text("request", REQUEST_BYTES_MAX);
+    let request = fields.text_row("request");
     Some(Box::new(LoopAction {
         prompt_path: prompt.or(older).unwrap_or(default.prompt_path),
         provider: read_provider(fields, default.provider, host),
         mode: fields.word("mode", &MODES).or(default.mode),
         memory: read_memory(fields, default.memory),
         pace: read_pace(fields, default.pace),
-        scope: scope::read(fields.object("scope"), workspace),
+        scope: scope::read(fields.object_row("scope"), workspace),
         strict_mode: fields.flag("strict_mode").unwrap_or(default.strict_mode),
         paging_bytes: fields
-            .whole("paging_bytes", 256..=PAGING_BYTES_MAX)
+            .whole_row("paging_bytes")
             .unwrap_or(default.paging_bytes),
         request: request.map(str::to_owned),
     }))
@@ -166,7 +125,7 @@ fn prompt_path(
     default: &str,
     host: &dyn Surroundings,
 ) -> Option<String> {
-    let written = fields.text(field, PATH_BYTES_MAX)?;
+    let written = fields.text_row(field)?;
     if written != default
         && let Err(why) = host.check_prompt(written)
     {
@@ -190,7 +149,7 @@ fn read_provider(
             let kind = read_kind(fields, "provider", host);
             (of_kind(kind, default), fields.at("provider"))
         }
-        _ => match fields.object("provider") {
+        _ => match provider_object(fields) {
             Some(mut fields) => {
                 let at = match fields.given("base_url") {
                     Some(_) => fields.at("base_url"),
@@ -213,18 +172,24 @@ fn read_provider(
     choice
 }
 
+/// The provider as an object, held to its form.
+fn provider_object<'a, 'f>(fields: &'f mut RuleFields<'a, '_>) -> Option<RuleFields<'a, 'f>> {
+    let mut fields = fields.object("provider")?;
+    fields.hold_to(PROVIDER);
+    Some(fields)
+}
+
 /// The kind is read first, because it decides which address is the default one.
 fn read_provider_fields(
     fields: &mut RuleFields<'_, '_>,
     default: ProviderChoice,
     host: &dyn Surroundings,
 ) -> ProviderChoice {
-    fields.refuse_unknown(&PROVIDER_FIELDS);
     let kind = read_kind(fields, "provider_kind", host);
     let default = of_kind(kind, default);
-    let model = fields.text("model", MODEL_BYTES_MAX).map(str::to_owned);
-    let tokens = fields.measured("max_tokens", Measure::Tokens, 1..=TOKENS_MAX);
-    let timeout_ms = fields.measured("timeout_ms", Measure::Ms, 1..=TIMEOUT_MS_MAX);
+    let model = fields.text_row("model").map(str::to_owned);
+    let tokens = fields.measured_row("max_tokens");
+    let timeout_ms = fields.measured_row("timeout_ms");
     ProviderChoice {
         base_url: read_url(fields, &default.provider_kind, host).or(default.base_url),
         provider_kind: default.provider_kind,
@@ -232,7 +197,7 @@ fn read_provider_fields(
         timeout_ms: timeout_ms.unwrap_or(default.timeout_ms),
         max_tokens: tokens.map_or(default.max_tokens, |it| it as u32),
         temperature: fields
-            .number("temperature", 0, 2)
+            .number_row("temperature")
             .unwrap_or(default.temperature),
     }
 }
@@ -255,7 +220,7 @@ fn read_kind(
     field: &str,
     host: &dyn Surroundings,
 ) -> Option<String> {
-    let written = fields.text(field, 64)?;
+    let written = fields.text(field, KIND_BYTES_MAX)?;
     let known = host.provider_kinds();
     if !known.contains(&written) {
         fields.fault(field, Mistake::unknown_word(written, known.iter().copied()));
@@ -270,7 +235,7 @@ fn read_url(
     kind: &str,
     host: &dyn Surroundings,
 ) -> Option<String> {
-    let written = fields.text("base_url", URL_BYTES_MAX)?;
+    let written = fields.text_row("base_url")?;
     let rest = written
         .strip_prefix("http://")
         .or_else(|| written.strip_prefix("https://"));
@@ -286,11 +251,10 @@ fn read_url(
 /// `type` and `carry_over` are read for the sake of rules that were written elsewhere: they can only say what holds
 /// anyway.
 fn read_memory(fields: &mut RuleFields<'_, '_>, default: MemoryChoice) -> MemoryChoice {
-    let Some(mut fields) = fields.object("memory") else {
+    let Some(mut fields) = fields.object_row("memory") else {
         return default;
     };
-    fields.refuse_unknown(&MEMORY_FIELDS);
-    fields.word("type", &[("kv_store", ())]);
+    fields.word("type", &MEMORY_TYPES);
     if fields.flag("carry_over") == Some(false) {
         let why = "must be true: the memory of an agent outlives its loops; name another kv_store_path for a fresh one";
         fields.fault("carry_over", FaultKind::Reason { why: why.into() });
@@ -304,7 +268,7 @@ fn read_memory(fields: &mut RuleFields<'_, '_>, default: MemoryChoice) -> Memory
 
 /// The host's own memory, or another one by its name.
 fn memory(fields: &mut RuleFields<'_, '_>, default: &str) -> Option<String> {
-    let written = fields.text("kv_store_path", PATH_BYTES_MAX)?;
+    let written = fields.text_row("kv_store_path")?;
     if written != default && memory_name(written).is_none() {
         let found = short(written);
         fields.fault("kv_store_path", FaultKind::NotAMemory { found });
@@ -328,15 +292,11 @@ pub fn memory_name(written: &str) -> Option<&str> {
 
 /// Delays are milliseconds or texts such as `5s`, up to a day.
 fn read_pace(fields: &mut RuleFields<'_, '_>, default: Pace) -> Pace {
-    let Some(mut fields) = fields.object("loop") else {
+    let Some(mut fields) = fields.object_row("loop") else {
         return default;
     };
-    fields.refuse_unknown(&LOOP_FIELDS);
-    let iterations = fields.whole("max_iterations", 1..=ITERATIONS_MAX);
-    let mut delay = |field, default| {
-        let given = fields.measured(field, Measure::Ms, 0..=DAY_MS);
-        given.unwrap_or(default)
-    };
+    let iterations = fields.whole_row("max_iterations");
+    let mut delay = |field, default| fields.measured_row(field).unwrap_or(default);
     Pace {
         loop_delay_ms: delay("loop_delay_ms", default.loop_delay_ms),
         idle_delay_ms: delay("idle_delay_ms", default.idle_delay_ms),

@@ -1,7 +1,15 @@
 //! What every kind of action says of itself.
 
+use bonded_kernel::{FormKind, FormRow};
+
 /// What a person asks of a run.
-pub(super) const REQUEST_BYTES_MAX: usize = 64 << 10;
+pub(super) const REQUEST: FormKind = FormKind::Text {
+    bytes_max: 64 << 10,
+};
+
+/// The field that says which kind of action it is. It has been read when the others are.
+pub(super) const KIND: FormRow =
+    FormRow::new("kind", FormKind::AnyText, "What the rule does").required();
 
 /// An action of one kind. Nothing here has a default, so that a new kind has to answer all of it.
 pub(super) trait RuleAction {

@@ -3,11 +3,11 @@
 //! The agent file says what the run may do and under which guarantees; the rule only names the file, the goal and the
 //! directory. Both paths are judged by the host.
 
-use bonded_kernel::{Measure, WorkspaceId};
+use bonded_kernel::{FormKind, FormRow, Measure, WorkspaceId};
 use serde::Serialize;
 
-use super::path::{read_optional_path, read_path};
-use super::rule_action::{REQUEST_BYTES_MAX, Resource, RuleAction};
+use super::path::{PATH, read_path};
+use super::rule_action::{KIND, REQUEST, Resource, RuleAction};
 use crate::fault::RuleFields;
 use crate::surroundings::Surroundings;
 
@@ -43,7 +43,30 @@ impl RuleAction for RunAction {
     }
 }
 
-const FIELDS: [&str; 5] = ["kind", "agent_file", "goal", "dir", "timeout_ms"];
+pub(super) const FORM: &[FormRow] = &[
+    KIND,
+    FormRow::new(
+        "agent_file",
+        PATH,
+        "The agent file, in a directory that the server allows rules to use",
+    )
+    .required(),
+    FormRow::new("goal", REQUEST, "What the run is to do").required(),
+    FormRow::new(
+        "dir",
+        PATH,
+        "Where its tools work [default: the directory of the agent file]",
+    ),
+    FormRow::new(
+        "timeout_ms",
+        FormKind::Measured {
+            measure: Measure::Ms,
+            least: 1,
+            most: RUN_TIMEOUT_MS_MAX,
+        },
+        "Time limit, such as 10m; a number counts milliseconds [default: the server's]",
+    ),
+];
 
 /// All four fields are read before the missing ones end it, so that every fault is found at once.
 pub(super) fn read(
@@ -51,11 +74,11 @@ pub(super) fn read(
     workspace: &WorkspaceId,
     host: &dyn Surroundings,
 ) -> Option<RunAction> {
-    fields.refuse_unknown(&FIELDS);
+    fields.hold_to(FORM);
     let agent_file = read_path(fields, "agent_file", workspace, host);
-    let goal = fields.required_text("goal", REQUEST_BYTES_MAX);
-    let dir = read_optional_path(fields, "dir", workspace, host);
-    let timeout_ms = fields.measured("timeout_ms", Measure::Ms, 1..=RUN_TIMEOUT_MS_MAX);
+    let goal = fields.text_row("goal");
+    let dir = read_path(fields, "dir", workspace, host);
+    let timeout_ms = fields.measured_row("timeout_ms");
     Some(RunAction {
         agent_file: agent_file?,
         goal: goal?.to_owned(),

@@ -3,11 +3,11 @@
 //! The plan changes the tree of a repository, so no two runs work on the same tree at once. All paths are judged by the
 //! host.
 
-use bonded_kernel::WorkspaceId;
+use bonded_kernel::{FormRow, WorkspaceId};
 use serde::Serialize;
 
-use super::path::{read_optional_path, read_path};
-use super::rule_action::{Resource, RuleAction};
+use super::path::{PATH, read_path};
+use super::rule_action::{KIND, Resource, RuleAction};
 use crate::fault::RuleFields;
 use crate::surroundings::Surroundings;
 
@@ -37,7 +37,16 @@ impl RuleAction for WorkAction {
     }
 }
 
-const FIELDS: [&str; 4] = ["kind", "plan", "repo", "agent_file"];
+pub(super) const FORM: &[FormRow] = &[
+    KIND,
+    FormRow::new("plan", PATH, "The file of the plan").required(),
+    FormRow::new("repo", PATH, "The tree that the plan changes").required(),
+    FormRow::new(
+        "agent_file",
+        PATH,
+        "The agent that works on the items [default: that of the server]",
+    ),
+];
 
 /// All fields are read before the missing ones end it, so that every fault is found at once.
 pub(super) fn read(
@@ -45,10 +54,10 @@ pub(super) fn read(
     workspace: &WorkspaceId,
     host: &dyn Surroundings,
 ) -> Option<WorkAction> {
-    fields.refuse_unknown(&FIELDS);
+    fields.hold_to(FORM);
     let plan = read_path(fields, "plan", workspace, host);
     let repo = read_path(fields, "repo", workspace, host);
-    let agent_file = read_optional_path(fields, "agent_file", workspace, host);
+    let agent_file = read_path(fields, "agent_file", workspace, host);
     Some(WorkAction {
         plan: plan?,
         repo: repo?,

@@ -49,7 +49,7 @@ pub(super) const PLAIN: [(&str, Plain); 11] = [
     ("note.access_scope", Plain::AccessScope),
 ];
 
-const METADATA: &str = "note.metadata.";
+pub(super) const METADATA: &str = "note.metadata.";
 
 /// What values a field has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

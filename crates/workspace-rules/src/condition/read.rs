@@ -19,9 +19,11 @@ pub const CONDITION_PARTS_MAX: usize = 256;
 /// How long a value may be that something is compared with.
 pub const CONDITION_VALUE_BYTES_MAX: usize = 4096;
 
-const JOINTS: [&str; 3] = ["all", "any", "not"];
+pub(super) const JOINTS: [&str; 3] = ["all", "any", "not"];
 const COMPARISON: [&str; 3] = ["field", "op", "value"];
-const PATTERN_BYTES_MAX: usize = 1000;
+/// A longer name is no field, which bounds the keys of metadata.
+pub(super) const NAME_BYTES_MAX: usize = 128;
+pub(super) const PATTERN_BYTES_MAX: usize = 1000;
 /// What a pattern may weigh when it is compiled, which also bounds the time that a match takes.
 const PATTERN_COMPILED_BYTES_MAX: usize = 512 << 10;
 
@@ -156,9 +158,9 @@ impl Reading<'_> {
         }
     }
 
-    /// A name longer than 128 bytes is no field either, which bounds the keys of metadata.
+    /// A name that is too long is no field either.
     fn field(&mut self, name: &str, at: &str) -> Option<Field> {
-        let field = Field::named(name).filter(|_| name.len() <= 128);
+        let field = Field::named(name).filter(|_| name.len() <= NAME_BYTES_MAX);
         if field.is_none() {
             let known = PLAIN.iter().map(|(known, _)| *known);
             let known = known.chain(std::iter::once("note.metadata.KEY"));
@@ -217,7 +219,7 @@ fn sort_name(sort: Sort) -> &'static str {
 }
 
 /// The value in the form that the operation needs, or what is wrong with it.
-fn operand(sort: Sort, op: Op, value: &Value) -> Result<Operand, FaultKind> {
+pub(super) fn operand(sort: Sort, op: Op, value: &Value) -> Result<Operand, FaultKind> {
     match (op, value) {
         (Op::Exists, Value::Bool(wanted)) => Ok(Operand::Exists(*wanted)),
         (Op::Exists, other) => Err(Mistake::wrong_type("true or false", other).into()),

@@ -10,10 +10,14 @@ use serde_json::Value;
 use super::kind::list;
 
 /// From strict to mild: of two rules that mean a tool equally closely the stricter holds.
-const STRICT_FIRST: [Permission; 3] = [Permission::Deny, Permission::Ask, Permission::Allow];
+pub(super) const STRICT_FIRST: [Permission; 3] =
+    [Permission::Deny, Permission::Ask, Permission::Allow];
 
 /// More than a tool's name can have, stars included.
 const PATTERN_BYTES_MAX: usize = 128;
+
+/// The texts that [`is_pattern`] takes, for editors.
+pub(super) const TOOL_PATTERN: &str = "[A-Za-z0-9_*-]{1,128}";
 
 /// Whether a text can mean tools. A slip such as `fs.*` would mean none, and nobody would notice.
 pub(super) fn is_pattern(text: &str) -> bool {

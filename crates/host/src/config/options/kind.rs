@@ -170,6 +170,14 @@ fn is_unset(value: &Value) -> bool {
     }
 }
 
+/// The words for yes, and those for no.
+pub(super) const FLAG_WORDS: [[&str; 4]; 2] =
+    [["true", "yes", "on", "1"], ["false", "no", "off", "0"]];
+/// The words that switch reasoning off, wherever they are written.
+const OFF_WORDS: [&str; 2] = ["none", "off"];
+/// A word for no tokens of reasoning.
+pub(super) const DISABLED: &str = "disabled";
+
 fn one_of(text: &str, words: &[&str]) -> bool {
     let text = text.trim();
     words.iter().any(|word| word.eq_ignore_ascii_case(text))
@@ -228,8 +236,8 @@ fn choice(value: &Value, words: &[(&str, &'static str)]) -> Option<Parsed> {
 fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
-        Value::String(text) if one_of(text, &["true", "yes", "on", "1"]) => Some(true),
-        Value::String(text) if one_of(text, &["false", "no", "off", "0"]) => Some(false),
+        Value::String(text) if one_of(text, &FLAG_WORDS[0]) => Some(true),
+        Value::String(text) if one_of(text, &FLAG_WORDS[1]) => Some(false),
         _ => None,
     }
 }
@@ -239,7 +247,7 @@ fn flag(value: &Value) -> Option<bool> {
 fn reasoning(value: &Value, source: Source) -> Option<Parsed> {
     let own_words = matches!(source, Source::CommandLine | Source::FrontMatter);
     match value {
-        Value::String(text) if one_of(text, &["none", "off"]) => Some(Parsed::Unset),
+        Value::String(text) if one_of(text, &OFF_WORDS) => Some(Parsed::Unset),
         _ if is_unset(value) && own_words => Some(Parsed::Unset),
         _ if is_unset(value) => Some(Parsed::Nothing),
         // The only level that YAML or JSON could write otherwise is none, as false.
@@ -252,7 +260,7 @@ fn reasoning(value: &Value, source: Source) -> Option<Parsed> {
 /// Zero switches reasoning off, as the words do.
 fn reasoning_tokens(value: &Value) -> Option<Parsed> {
     match value {
-        Value::String(text) if one_of(text, &["disabled"]) => Some(Parsed::Unset),
+        Value::String(text) if one_of(text, &[DISABLED]) => Some(Parsed::Unset),
         _ if is_unset(value) => Some(Parsed::Unset),
         _ => match measured(Measure::Tokens, value, 0..=u64::MAX).ok()? {
             0 => Some(Parsed::Unset),

@@ -21,16 +21,21 @@ pub enum ReasoningLevel {
 }
 
 impl ReasoningLevel {
+    /// The words for them.
+    pub(crate) const WORDS: [(&'static str, Self); 6] = [
+        ("minimal", Self::Minimal),
+        ("low", Self::Low),
+        ("medium", Self::Medium),
+        ("high", Self::High),
+        ("xhigh", Self::XHigh),
+        ("max", Self::Max),
+    ];
+
+    /// Without regard to case.
     pub(crate) fn parse(word: &str) -> Option<Self> {
-        match word.to_ascii_lowercase().as_str() {
-            "minimal" => Some(Self::Minimal),
-            "low" => Some(Self::Low),
-            "medium" => Some(Self::Medium),
-            "high" => Some(Self::High),
-            "xhigh" => Some(Self::XHigh),
-            "max" => Some(Self::Max),
-            _ => None,
-        }
+        let is_meant = |(known, _): &&(&str, Self)| known.eq_ignore_ascii_case(word);
+        let known = Self::WORDS.iter().find(is_meant);
+        known.map(|(_, level)| *level)
     }
 }
 
