@@ -510,7 +510,7 @@ impl CliError {
                 places.join(" ")
             )),
         };
-        error.hint("for this once: --trust; or --no-trust to go on with what only tightens of it")
+        error.hint("trust it once: --trust; or use only its restrictions: --no-trust")
     }
 }
 

@@ -168,7 +168,7 @@ impl Writer {
                     let left_out = LINES_LEFT_OUT.swap(0, Ordering::Relaxed);
                     if left_out > 0 {
                         lines.push_str(&format!(
-                            "{left_out} lines were left out: nobody read them\n"
+                            "{left_out} lines were dropped: stderr was not read\n"
                         ));
                     }
                     lines.push_str(&line);

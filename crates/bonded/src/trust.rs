@@ -37,7 +37,7 @@ fn ask(question: &Question) -> TrustAnswer {
         output::stderr(&line);
     }
     loop {
-        output::stderr("[t] trust it   [w] go on without it: only what tightens counts   [s] stop");
+        output::stderr("[t] trust it   [w] continue with its restrictions only   [s] stop");
         match line().as_deref().map(str::trim) {
             Some("t" | "trust") => return TrustAnswer::Trust,
             Some("w" | "without") => return TrustAnswer::Without,

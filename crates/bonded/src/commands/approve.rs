@@ -72,9 +72,7 @@ pub(super) async fn judge(
     let root = host.root_of(&id).await?;
     if let Some(item) = &host.load(&root).await?.config().item {
         let plan = &item.plan;
-        output::stderr(&format!(
-            "it goes on with its plan: bonded work --resume {plan}"
-        ));
+        output::stderr(&format!("resume its plan: bonded work --resume {plan}"));
         return Ok(ExitCode::SUCCESS);
     }
     let code = go_on(args, &mut host, &root, cancel, attendant.as_mut()).await;
@@ -121,7 +119,7 @@ fn look_first(args: &VerdictArgs, run: &Run, waits: &PendingReview) -> CliError 
         let hint = format!("see all of them: bonded approve {id} --full");
         return CliError::new(Code::LookFirst, message).hint(hint);
     }
-    let message = "nothing was approved: this is what waits, and nobody is here to be asked";
+    let message = "nothing was approved: there is no terminal to ask at";
     let hint = format!("approve exactly this: {}", waiting::approval(run, waits));
     CliError::new(Code::LookFirst, message).hint(hint)
 }

@@ -22,8 +22,8 @@ pub(crate) async fn cancel(args: &CancelArgs, store: Option<&Path>) -> Result<Ex
     let run = host.cancel_waiting(&id, &args.reason).await?;
     let message = match run.termination().map(|termination| termination.kind) {
         Some(TerminationKind::Cancelled) => format!("run {id} is cancelled"),
-        Some(kind) => format!("run {id} had ended before: {}", kind.as_str()),
-        None => format!("run {id} goes on"),
+        Some(kind) => format!("run {id} has already finished ({})", kind.as_str()),
+        None => format!("run {id} is still running"),
     };
     output::stderr(&message);
     Ok(ExitCode::SUCCESS)

@@ -163,13 +163,13 @@ fn window_line(target: &Target) -> Finding {
             "set contextWindow; until then agents take it for {} tokens, and other runs send what they have",
             grouped(WINDOW_TOKENS)
         );
-        return Finding::Missing(format!("{name}: nobody says how large the window is"), how);
+        return Finding::Missing(format!("{name}: the context window is not known"), how);
     };
     let whose = match source {
         WindowSource::Configured => "the configuration",
         WindowSource::Table => "the list of models",
         WindowSource::Asked => "the server",
-        WindowSource::Assumed => "nobody; most models have it",
+        WindowSource::Assumed => "no source; most models have this much",
         WindowSource::Learned => "the provider",
     };
     let tokens = grouped(window.tokens);

@@ -34,7 +34,7 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
     host.fork(&from, args.turn, &id, Some(&config)).await?;
     output::stdout(id.as_str());
     output::stderr(&format!(
-        "run {id} stands where turn {} of {from} began; go on with: bonded resume {}",
+        "created run {id} from turn {} of {from}; start it: bonded resume {}",
         args.turn,
         text::short_id(&id)
     ));
@@ -43,11 +43,9 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
 
 /// Its copy of the tree is its plan's, and gone with that: nobody could go on with it.
 fn of_plan(run: &RunId, plan: &str) -> CliError {
-    let message = format!(
-        "run {run} works on an item of plan {plan}: it has no place of its own to go on in"
-    );
+    let message = format!("run {run} belongs to an item of plan {plan} and cannot be forked");
     CliError::new(Code::RunHeld, message).hint(format!(
-        "go on with the plan: bonded work --resume {plan}; or work the item off anew: bonded work PLAN --again"
+        "resume the plan: bonded work --resume {plan}; or run the item again: bonded work PLAN --again"
     ))
 }
 

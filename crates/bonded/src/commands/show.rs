@@ -149,12 +149,12 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
         let reason = text::brief(termination.reason(), 400);
         lines.push(format!("end      {}: {reason}", termination.kind.as_str()));
     } else if let Some(plan) = plan_of(entries).filter(|_| status == Status::Interrupted) {
-        lines.push(format!("go on    bonded work --resume {plan}"));
+        lines.push(format!("resume   bonded work --resume {plan}"));
     } else if status == Status::Interrupted {
-        lines.push(format!("go on    bonded resume {}", text::short_id(run)));
+        lines.push(format!("resume   bonded resume {}", text::short_id(run)));
     } else if status == Status::AwaitingReview {
         let id = text::short_id(run);
-        lines.push(format!("go on    bonded approve {id}, or bonded deny {id}"));
+        lines.push(format!("next     bonded approve {id}, or bonded deny {id}"));
     }
     lines.push(String::new());
     Ok(lines.join("\n"))

@@ -147,7 +147,7 @@ fn add(record: &TrustRecord, places: &[PathBuf], args: &TrustArgs) -> Result<Exi
 fn agree() -> Result<(), CliError> {
     let refused = |message: &str| Err(CliError::new(Code::Untrusted, message));
     if !somebody_is_here() {
-        return refused("nothing was trusted: nobody can be asked here")
+        return refused("nothing was trusted: there is no terminal to ask at")
             .map_err(|error| error.hint("look at what it would do, then say --yes"));
     }
     output::stderr("trust this? [y/N]");

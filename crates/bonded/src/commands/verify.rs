@@ -343,7 +343,7 @@ impl Tally {
 /// No fault was found, and a log that was cut at its end would look the same.
 pub(super) fn not_compared(why: &str) -> CliError {
     CliError::new(Code::NotCompared, why)
-        .hint("keep heads where nobody can change them: bonded verify --all --json > FILE")
+        .hint("keep heads where they cannot be changed: bonded verify --all --json > FILE")
         .hint("and compare: bonded verify --all --heads FILE, or bonded verify RUN --head HASH")
 }
 

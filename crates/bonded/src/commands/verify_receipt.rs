@@ -72,7 +72,7 @@ pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<Ex
 
 /// Whoever can write a file can make a key and sign with it.
 fn stranger() -> CliError {
-    let message = "nothing contradicts itself, and nobody vouches for who signed it";
+    let message = "no fault was found, but the signing key is not known here";
     CliError::new(Code::NotCompared, message)
         .hint("name the key of whom you expect: --key FILE; beside their store it is ed25519.pub")
 }

@@ -109,11 +109,8 @@ fn models_of(server: &UrlServer, config: &Config, sources: &mut Sources) -> Opti
 fn refuse_options_of_agents(workplace: &Workplace) -> Result<(), CliError> {
     for key in ["agents", "format", "toolingTransport"] {
         if let Some(given) = workplace.command_line.get(key) {
-            let message = format!(
-                "{} says something about an agent, and there is none",
-                given.place
-            );
-            return Err(CliError::new(Code::Usage, message).hint("name one: --agent FILE.ai"));
+            let message = format!("{} needs an agent", given.place);
+            return Err(CliError::new(Code::Usage, message).hint("add --agent FILE.ai"));
         }
     }
     Ok(())

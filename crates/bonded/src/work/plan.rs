@@ -142,7 +142,7 @@ fn bad_plan(file: &Path, text: &str, faults: &[PlanFault]) -> CliError {
         lines.push(format!("and {more} more"));
     }
     let message = format!(
-        "{} is not a plan that can be worked off; nothing was run\n  {}",
+        "the plan {} has errors; nothing was run\n  {}",
         file.display(),
         lines.join("\n  ")
     );

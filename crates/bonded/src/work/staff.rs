@@ -63,8 +63,8 @@ impl CommandLineStaff {
         };
         for id in asked {
             staff.who(id).ok_or_else(|| {
-                usage(&format!("nobody is named for {id}")).hint(format!(
-                    "name somebody: --agent {id}=FILE.ai, or --agent FILE.ai for all"
+                usage(&format!("there is no agent for {id}")).hint(format!(
+                    "choose one: --agent {id}=FILE.ai, or --agent FILE.ai for all"
                 ))
             })?;
         }
@@ -102,7 +102,7 @@ impl Assigner for CommandLineStaff {
     fn assign(&self, item: &WorkItem, dir: &Path) -> Result<Assignment, String> {
         let prepared = self
             .who(item.agent_id)
-            .ok_or_else(|| format!("nobody is named for {}", item.agent_id))?;
+            .ok_or_else(|| format!("there is no agent for {}", item.agent_id))?;
         let text = goal_text(item);
         prepared
             .check(&text)
@@ -137,7 +137,7 @@ fn prepare(
     })?;
     if prepared.options.sandbox.level == SandboxLevel::Full {
         return Err(
-            usage("work items are never without a sandbox: nothing could be undone")
+            usage("bonded work needs a sandbox; it cannot run with --sandbox full")
                 .hint("leave the level at workspace-write"),
         );
     }

@@ -116,7 +116,7 @@ fn doctor_says_the_window_of_every_model_that_is_named_and_whose_word_it_is() {
     for line in [
         "first/one: 40,000 tokens, as the server says (asked)",
         "first/three: 9,000 tokens, as the configuration says (configured)",
-        "first/two: nobody says how large the window is",
+        "first/two: the context window is not known",
     ] {
         assert!(shown.contains(line), "{line:?} in {shown}");
     }

@@ -25,4 +25,5 @@ mod shim;
 mod stops;
 mod streams;
 mod tools;
+mod voice;
 mod watch;

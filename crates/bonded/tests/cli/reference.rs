@@ -430,7 +430,7 @@ fn exit_codes_tell_success_failure_start_up_and_arguments_apart() {
 }
 
 /// The commands that a help text lists.
-fn subcommands(help: &str) -> Vec<String> {
+pub(crate) fn subcommands(help: &str) -> Vec<String> {
     let list = help.split("Commands:\n").nth(1).unwrap_or_default();
     let lines = list.lines().take_while(|line| !line.is_empty());
     // What continues a line stands further to the right.

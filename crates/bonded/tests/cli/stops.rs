@@ -137,7 +137,7 @@ fn cancel_leaves_a_run_that_has_ended_as_it_is() {
     let cancelled = place.bonded(&["cancel", "run"]);
     cancelled.succeeds();
     assert!(
-        cancelled.stderr.contains("had ended before: done"),
+        cancelled.stderr.contains("has already finished (done)"),
         "{cancelled:?}"
     );
     assert_eq!(place.log("run"), log);

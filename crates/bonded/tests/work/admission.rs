@@ -212,6 +212,6 @@ fn items_are_never_worked_on_without_a_sandbox() {
     let before = world.state();
     let refused = world.work(&item("one", 1), &["--sandbox", "full"]);
     refused.fails_with(4, "usage");
-    refused.says("work items are never without a sandbox");
+    refused.says("bonded work needs a sandbox");
     before.expect_same(&world.state(), "no sandbox");
 }

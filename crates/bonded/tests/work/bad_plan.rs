@@ -116,8 +116,8 @@ fn a_plan_that_nobody_can_work_on_is_refused_before_anything_runs() {
     let before = world.state();
     let refused = world.work(&json!([item("a", 1), item("b", 7)]), &[]);
     refused.fails_with(4, "usage");
-    refused.says("nobody is named for agent-7");
-    before.expect_same(&world.state(), "nobody is named");
+    refused.says("there is no agent for agent-7");
+    before.expect_same(&world.state(), "no agent");
     assert!(world.runs().is_empty(), "nothing ran");
     let missing = finish(start(
         &mut world.work_command_on(std::path::Path::new("nowhere.json"), &[]),

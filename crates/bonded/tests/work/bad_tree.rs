@@ -205,6 +205,6 @@ fn a_plan_whose_commands_would_have_no_sandbox_is_refused() {
     let before = world.state();
     let refused = world.work(&item("one", 1), &["--sandbox", "full"]);
     refused.fails_with(4, "usage");
-    refused.says("nothing could be undone");
+    refused.says("bonded work needs a sandbox");
     before.expect_same(&world.state(), "nothing ran");
 }

@@ -96,7 +96,7 @@ fn a_plan_can_be_killed_again_and_again_and_is_resumed_by_its_id() {
         assert!(
             shown
                 .stdout
-                .contains(&format!("go on    bonded work --resume {id}")),
+                .contains(&format!("resume   bonded work --resume {id}")),
             "{shown:?}"
         );
         let forked = world.place.bonded(&["fork", run.as_str(), "--turn", "1"]);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::house::House;
+use crate::person::program_dir;
 use crate::witness::Listener;
 
 /// A field of a rule as a JSON pointer, and what is refused there.
@@ -46,7 +47,7 @@ fn outside() -> Vec<Value> {
 }
 
 fn odd() -> Vec<Value> {
-    vec![json!(-1), json!(1e30), json!("1"), json!([]), json!({})]
+    vec![json!(-1), json!(1e30), json!("soon"), json!([]), json!({})]
 }
 
 fn loops(other: &str, stranger: &str) -> Vec<Row> {
@@ -289,26 +290,38 @@ fn no_field_of_a_rule_takes_what_a_hostile_member_puts_there() {
     assert_eq!(stranger.heard(), "");
 }
 
-/// The lists of fields in the kernel's own text.
+/// What conditions are made of: they are tried as one field.
+const OF_CONDITIONS: [&str; 6] = ["all", "any", "not", "field", "op", "value"];
+
+/// The fields of a rule, as the program itself lists them for editors.
 fn known() -> BTreeSet<String> {
-    let sources = [
-        include_str!("../../../../workspace-rules/src/rule.rs"),
-        include_str!("../../../../workspace-rules/src/action/looping.rs"),
-        include_str!("../../../../workspace-rules/src/action/run.rs"),
-        include_str!("../../../../workspace-rules/src/action/work.rs"),
-        include_str!("../../../../workspace-rules/src/scope.rs"),
-        include_str!("../../../../workspace-rules/src/schedule.rs"),
-    ];
-    let lists = sources
-        .iter()
-        .flat_map(|text| text.split("FIELDS: [&str;").skip(1));
-    lists
-        .flat_map(|list| {
-            let list = list.split("];").next().unwrap_or_default();
-            let quoted = list.split('"').skip(1).step_by(2);
-            quoted.map(str::to_owned).collect::<Vec<_>>()
-        })
-        .collect()
+    let program = program_dir().join("bonded");
+    let shown = std::process::Command::new(program)
+        .args(["schema", "rule"])
+        .output();
+    let shown = shown.expect("the program can be started").stdout;
+    let schema: Value = serde_json::from_slice(&shown).expect("a schema is JSON");
+    let mut names = BTreeSet::new();
+    properties(&schema, &mut names);
+    let is_own =
+        |name: &String| !name.contains(['.', '$']) && !OF_CONDITIONS.contains(&name.as_str());
+    names.retain(is_own);
+    names
+}
+
+fn properties(schema: &Value, names: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(members) => {
+            for (key, inner) in members {
+                if let (true, Some(inner)) = (key == "properties", inner.as_object()) {
+                    names.extend(inner.keys().cloned());
+                }
+                properties(inner, names);
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|inner| properties(inner, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 #[test]
