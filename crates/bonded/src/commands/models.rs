@@ -5,8 +5,7 @@
 
 use std::process::ExitCode;
 
-use bonded_host::agent::Keyring;
-use bonded_host::offers::{Market, Model, NotOffered, Offer, PriceSource, known_models, offers};
+use bonded_host::offers::{Model, NotOffered, Offer, PriceSource, known_models};
 use bonded_host::shapes::text::grouped;
 use bonded_kernel::{Measure, Price};
 use serde::Serialize;
@@ -17,18 +16,7 @@ use crate::render::table::{self, Side};
 use crate::{output, settings};
 
 pub(crate) async fn models(args: &ModelsArgs) -> Result<ExitCode, CliError> {
-    let found = settings::market()?;
-    let environment = &found.workplace.environment;
-    output::mask_with(environment.secrets());
-    let keyring = Keyring::new(environment.clone()).trusting(found.workplace.trust.clone());
-    let market = Market {
-        config: &found.config,
-        options: &found.options,
-        environment,
-        keyring: &keyring,
-        custom: found.custom,
-    };
-    let offers = offers(&market, args.provider.as_deref()).await?;
+    let offers = settings::offered(args.provider.as_deref()).await?;
     match args.json {
         true => output::stdout(&json(&offers)?),
         false => show(&offers, args.provider.as_deref()),

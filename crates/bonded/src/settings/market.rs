@@ -1,10 +1,11 @@
-//! Where `bonded models` looks for models: the configuration of this directory, and a server of the variables.
+//! Where `bonded models` and `bonded doctor` look for models: the configuration of this directory, and a server of the variables.
 
 use std::path::Path;
 
-use bonded_host::agent::Workplace;
+use bonded_host::agent::{Keyring, Workplace};
 use bonded_host::config::Config;
 use bonded_host::config::options::{self, Options, Sources};
+use bonded_host::offers::{Market, Offer, offers};
 use bonded_kernel::Target;
 
 use super::plain::configuration;
@@ -13,18 +14,35 @@ use super::working_directory;
 use crate::agents;
 use crate::args::{AgentArgs, ModelArgs, variable};
 use crate::error::CliError;
+use crate::output;
 
 /// What is set up here.
-pub(crate) struct MarketSetup {
-    pub(crate) config: Config,
-    pub(crate) options: Options,
-    pub(crate) workplace: Workplace,
+struct MarketSetup {
+    config: Config,
+    options: Options,
+    workplace: Workplace,
     /// The server of `BONDED_BASE_URL`.
-    pub(crate) custom: Option<Target>,
+    custom: Option<Target>,
+}
+
+/// Asks every endpoint that is set up here, or the one that is named. Each key goes to its own endpoint alone.
+pub(crate) async fn offered(only: Option<&str>) -> Result<Vec<Offer>, CliError> {
+    let found = market()?;
+    let environment = &found.workplace.environment;
+    output::mask_with(environment.secrets());
+    let keyring = Keyring::new(environment.clone()).trusting(found.workplace.trust.clone());
+    let market = Market {
+        config: &found.config,
+        options: &found.options,
+        environment,
+        keyring: &keyring,
+        custom: found.custom,
+    };
+    Ok(offers(&market, only).await?)
 }
 
 /// The variable that names a model counts for nothing here: it may be the very one that is wrong.
-pub(crate) fn market() -> Result<MarketSetup, CliError> {
+fn market() -> Result<MarketSetup, CliError> {
     let dir = working_directory(None)?;
     let workplace = agents::looking(&AgentArgs::default(), Path::new(&dir))?;
     let config = configuration(&workplace)?;

@@ -3,15 +3,13 @@
 //! Every endpoint that is set up is asked for its list, each with its own key: a key that is refused is found out
 //! here and not by the first run. What is not set up is one line, since most people need one of them.
 
-use bonded_host::agent::Keyring;
-use bonded_host::offers::{Market, Model, NotOffered, Offer, offers};
+use bonded_host::offers::{Model, NotOffered, Offer};
 use bonded_host::shapes::text::counted;
 use bonded_transport::models;
 
 use super::Finding;
 use crate::args::variable;
-use crate::error::CliError;
-use crate::{output, settings};
+use crate::settings;
 
 /// What was found out about models.
 pub(super) struct ModelsReport {
@@ -27,7 +25,7 @@ pub(super) async fn check() -> ModelsReport {
         models::listed_on(),
         models::listed_by()
     ));
-    match looked().await {
+    match settings::offered(None).await {
         Ok(offers) => {
             let mut findings = of_offers(&offers);
             findings.extend(variable("BONDED_MODEL").map(|model| {
@@ -46,21 +44,6 @@ pub(super) async fn check() -> ModelsReport {
             next: None,
         },
     }
-}
-
-async fn looked() -> Result<Vec<Offer>, CliError> {
-    let found = settings::market()?;
-    let environment = &found.workplace.environment;
-    output::mask_with(environment.secrets());
-    let keyring = Keyring::new(environment.clone()).trusting(found.workplace.trust.clone());
-    let market = Market {
-        config: &found.config,
-        options: &found.options,
-        environment,
-        keyring: &keyring,
-        custom: found.custom,
-    };
-    Ok(offers(&market, None).await?)
 }
 
 /// The command that needs the least: the model of the variable, else the first that is offered, one with a known price
