@@ -12,7 +12,7 @@ impl Edition {
     /// That of every log up to format 5.
     pub const FIRST: Self = Self(0);
     /// That in which runs begin.
-    pub const NEWEST: Self = Self(3);
+    pub const NEWEST: Self = Self(4);
 
     pub(crate) fn is_first(&self) -> bool {
         *self == Self::FIRST
@@ -122,5 +122,11 @@ impl Edition {
     /// Whether a run that is cancelled has used no more time than it may.
     pub(crate) fn caps_cancelled(self) -> bool {
         self >= Self(3)
+    }
+
+    /// Whether of two texts in a row the longer one is the answer of a plain run, and not always the second: a model that
+    /// is asked whether its text is the answer often says no more than that it is.
+    pub(crate) fn keeps_longest_text(self) -> bool {
+        self >= Self(4)
     }
 }

@@ -80,7 +80,8 @@ pub(super) fn rejection(reason: RejectReason) -> Option<&'static str> {
 pub(crate) struct Plain {
     /// Replies in a row that were text alone.
     texts: u32,
-    last: Text,
+    /// The one that is the answer, if the next is text alone too.
+    answer: Text,
 }
 
 impl Plain {
@@ -91,11 +92,21 @@ impl Plain {
         *self = match may_be_the_answer {
             true => Self {
                 texts: self.texts + 1,
-                last: decision.answer.text.clone(),
+                answer: self.better(&decision.answer.text, edition).clone(),
             },
             false => Self::default(),
         };
         may_be_the_answer
+    }
+
+    /// Of the text that was asked about and the one that came then. That the model is blocked counts whenever it says so.
+    fn better<'a>(&'a self, text: &'a Text, edition: Edition) -> &'a Text {
+        let is_blocked = TerminationKind::of_answer(text) == TerminationKind::Blocked;
+        let is_longer = text.trim().chars().count() >= self.answer.trim().chars().count();
+        match edition.keeps_longest_text() && !is_blocked && !is_longer {
+            true => &self.answer,
+            false => text,
+        }
     }
 
     /// Ends the run of a model that was asked whether its text is the answer, and has said a text again.
@@ -103,8 +114,8 @@ impl Plain {
         if self.texts < 2 {
             return Begin::Now;
         }
-        let kind = TerminationKind::of_answer(&self.last);
-        let termination = Termination::new(kind, self.last.clone());
+        let kind = TerminationKind::of_answer(&self.answer);
+        let termination = Termination::new(kind, self.answer.clone());
         Begin::End(termination.with_code(FROM_TEXT))
     }
 }

@@ -30,6 +30,30 @@ fn a_text_is_asked_about_once_and_a_text_again_is_the_answer() {
 }
 
 #[test]
+fn a_text_that_only_confirms_is_not_the_answer() {
+    let (answer, confirms) = ("The answer is 42, by the table.", "Yes, that is it.");
+    for (edition, expected) in [(3, confirms), (4, answer)] {
+        let edition = serde_json::from_value(edition.into()).expect("a number is an edition");
+        let mut setup = setup();
+        setup.config.edition = edition;
+        let mut world = setup.begin();
+        world.reply(text(answer));
+        world.reply(text(confirms));
+        assert_eq!(world.ended(), Some(TerminationKind::Done));
+        assert_eq!(world.reason(), expected, "{edition:?}");
+    }
+}
+
+#[test]
+fn a_model_that_is_blocked_says_so_in_few_words() {
+    let mut world = setup().begin();
+    world.reply(text("I looked at every shed there is, and at the barn."));
+    world.reply(text("blocked: it is locked"));
+    assert_eq!(world.ended(), Some(TerminationKind::Blocked));
+    assert_eq!(world.reason(), "blocked: it is locked");
+}
+
+#[test]
 fn a_text_before_a_call_is_no_answer() {
     let mut world = setup().begin();
     world.reply(text("I will look."));
