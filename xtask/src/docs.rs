@@ -1,6 +1,6 @@
 //! Checks that the docs are true: the contract, the scenarios and the threats name tests that exist, every error code has
-//! its page, the map of modules is that of the sources, and every
-//! path that a page names is there.
+//! its page, the map of modules is that of the sources, every path that a page names is there, and the picture of a run
+//! shows what the program draws.
 
 mod contract;
 mod errors;
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::fault::Fault;
-use crate::root;
+use crate::{picture, root};
 
 pub(crate) fn check() -> Result<(), Fault> {
     let mut findings = contract::check(root())?;
@@ -23,6 +23,7 @@ pub(crate) fn check() -> Result<(), Fault> {
     findings.extend(errors::check(root())?);
     findings.extend(modules::check(root())?);
     findings.extend(paths::check(root())?);
+    findings.extend(picture::check(root())?);
     if findings.is_empty() {
         Ok(())
     } else {

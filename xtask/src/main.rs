@@ -23,6 +23,7 @@ mod injection;
 mod installation;
 mod mcp_servers;
 mod options;
+mod picture;
 mod prices;
 mod published;
 mod real_model;
@@ -48,6 +49,7 @@ cargo xtask COMMAND
                                 the variables by which a plain `cargo test` finds them
   check-docs                    the docs alone: contract, error pages, map of modules, paths
   modules                       write docs/modules.md from the first sentence of each module
+  picture                       play the demo and write docs/run.svg, the picture of a run, from what it draws
   sim [--seeds N] [--from S]    many seeded worlds, in release
   crash [--kills N]             kill a running process again and again, in release
   work-crash [--kills N] [--trees N]
@@ -115,6 +117,7 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "sdk" => options::none(rest).and_then(|()| sdk::show()),
         "check-docs" => options::none(rest).and_then(|()| docs::check()),
         "modules" => options::none(rest).and_then(|()| docs::modules::write(root())),
+        "picture" => options::none(rest).and_then(|()| picture::write()),
         "sim" => soak::sim(rest),
         "crash" => soak::crash(rest),
         "work-crash" => soak::work_crash(rest),

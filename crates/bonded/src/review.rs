@@ -7,7 +7,6 @@
 mod keyboard;
 mod look;
 mod pager;
-mod paint;
 mod person;
 mod question;
 mod standing;
@@ -23,10 +22,11 @@ use bonded_kernel::{Run, RunId, Verdict};
 use tokio::signal::unix::SignalKind;
 
 use crate::error::CliError;
+use crate::render::style::{self, Stream, Styled, Symbol};
+use crate::render::told::paint_of;
 use crate::{output, settings, signals};
 use keyboard::{Stops, Unanswered};
 use look::Look;
-use paint::Paint;
 use question::{Answer, Question};
 use standing::Standing;
 
@@ -47,7 +47,7 @@ pub(crate) enum Judged {
 /// Asks the person at the terminal, and keeps what was said for more than one call.
 pub(crate) struct Attendant {
     person: String,
-    paint: Paint,
+    drawing: style::Look,
     standing: Standing,
     is_full: bool,
 }
@@ -63,7 +63,7 @@ impl Attendant {
         let store = settings::store_path(store).ok()?;
         Some(Self {
             person: person(),
-            paint: Paint::here(),
+            drawing: style::Look::of(Stream::Err),
             standing: Standing::new(vec![store.canonicalize().unwrap_or(store)]),
             is_full: false,
         })
@@ -99,40 +99,41 @@ impl Attendant {
             return Ok(Judged::Answered);
         }
         let answer = self.ask(host, root, &run, &waits, cancel).await?;
+        let person = &self.person;
         let (verdict, by, said) = match answer {
             Answer::Unanswered(Unanswered::Withdrawn) => {
-                output::draw(&format!(
-                    "{} it was answered elsewhere\n",
-                    self.paint.attention()
-                ));
+                self.say(Symbol::Warning, "it was answered elsewhere");
                 return Ok(Judged::Answered);
             }
             Answer::Unanswered(why) => {
                 return Ok(Judged::Stopped(self.stopped(root.id(), &look, why)));
             }
             Answer::Yes(None) => {
-                let said = format!("{} approved by {}", self.paint.yes(), self.person);
-                (Verdict::Approved, self.person.clone(), said)
+                let said = format!("approved by {person}");
+                (Verdict::Approved, person.clone(), said)
             }
             Answer::Yes(Some(scope)) => {
                 let words = scope.words(&look.tool);
-                let by = format!("{} (always: {words})", self.person);
+                let by = format!("{person} (always: {words})");
+                let said = format!("approved by {person} ({words}, this run)");
                 self.standing.add(&waits, scope);
-                let (yes, person) = (self.paint.yes(), &self.person);
-                let said = format!("{yes} approved by {person} ({words}, this run)");
                 (Verdict::Approved, by, said)
             }
             Answer::No(reason) => {
-                let mut said = format!("{} denied by {}", self.paint.no(), self.person);
+                let mut said = format!("denied by {person}");
                 if !reason.is_empty() {
                     said.push_str(&format!(": {}", bonded_host::letters::written_out(&reason)));
                 }
                 let reason = reason.into();
-                (Verdict::Denied { reason }, self.person.clone(), said)
+                (Verdict::Denied { reason }, person.clone(), said)
             }
         };
+        let symbol = match &verdict {
+            Verdict::Approved => Symbol::Good,
+            Verdict::Denied { .. } => Symbol::Bad,
+        };
         if self.record(host, &waits, verdict, &by).await? == Reviewed::Recorded {
-            output::draw(&format!("{said}\n"));
+            self.say(symbol, &said);
         }
         Ok(Judged::Answered)
     }
@@ -147,10 +148,7 @@ impl Attendant {
     ) -> Result<Reviewed, CliError> {
         let reviewed = host.review(waits, verdict, by).await?;
         if reviewed == Reviewed::TooLate {
-            let attention = self.paint.attention();
-            output::draw(&format!(
-                "{attention} too late: it was answered elsewhere\n"
-            ));
+            self.say(Symbol::Warning, "too late: it was answered elsewhere");
         }
         Ok(reviewed)
     }
@@ -165,10 +163,14 @@ impl Attendant {
                 look.title()
             }
         };
-        let (yes, person) = (self.paint.yes(), &self.person);
-        output::draw(&format!(
-            "{yes} approved by {person} ({words}, this run): {about}\n"
-        ));
+        let person = &self.person;
+        let said = format!("approved by {person} ({words}, this run): {about}");
+        self.say(Symbol::Good, &said);
+    }
+
+    fn say(&self, symbol: Symbol, text: &str) {
+        let mark = Styled::new().with(paint_of(symbol), self.drawing.symbol(symbol));
+        output::draw(&(mark.text(" ").text(text).render(&self.drawing) + "\n"));
     }
 
     /// The question has a thread of its own: it waits for keys, and signals are heard meanwhile. Where the log goes on,
@@ -211,10 +213,10 @@ impl Attendant {
 
     /// The last line is the command that asks again.
     fn stopped(&self, run: &RunId, look: &Look, why: Unanswered) -> ExitCode {
-        let (mark, title, id) = (self.paint.stopped(), look.title(), text::short_id(run));
-        output::draw(&format!(
-            "{mark} stopped: {title} still needs your approval\nResume: bonded resume {id}\n"
-        ));
+        let (title, id) = (look.title(), text::short_id(run));
+        let said = format!("stopped: {title} still needs your approval");
+        self.say(Symbol::Stopped, &said);
+        output::draw(&format!("Resume: bonded resume {id}\n"));
         let of_signal = |kind: SignalKind| {
             let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();
             ExitCode::from(signals::BY_SIGNAL + number)

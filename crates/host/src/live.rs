@@ -1,4 +1,4 @@
-//! What models are saying just now: beside the log, never in it.
+//! What models say and calls do just now: beside the log, never in it.
 //!
 //! It is for people who watch. It may be lost, repeated or contradicted by the log, and a run comes out
 //! the same whether anybody listens or not.
@@ -25,6 +25,33 @@ pub trait LiveSink: Send + Sync {
     fn wait(&self, wait: &LiveWait<'_>) {
         let _ = wait;
     }
+
+    /// Something is heard of a call that is under way: a sign of life, which may come often.
+    fn call(&self, call: &LiveCall<'_>) {
+        let _ = call;
+    }
+}
+
+/// What is known of a call before its result is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveCall<'a> {
+    /// The run that made the call.
+    pub run: &'a RunId,
+    /// The turn that is under way.
+    pub turn: u32,
+    /// The call's place in its reply, from 0.
+    pub call: u32,
+    /// What happened.
+    pub news: CallNews,
+}
+
+/// What happened to a call that is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallNews {
+    /// Its command put something out.
+    Output,
+    /// It has ended. Its result is recorded after those of the calls before it.
+    Ended,
 }
 
 /// What a model writes that is not for others: a thought, a call, what stands around a report.

@@ -213,6 +213,32 @@ impl Terminal {
             .to_owned()
     }
 
+    /// Each row with the letters of a colour or weight, in brackets, wherever it changes: `⟦g⟧✓⟦⟧ list .`.
+    pub fn painted(&self) -> String {
+        let drawn = self.seen.lock();
+        let screen = drawn.parser.screen();
+        let (rows, columns) = screen.size();
+        let row = |row: u16| {
+            let (mut text, mut last) = (String::new(), String::new());
+            let cells = (0..columns.get()).filter_map(|column| screen.cell(row, column));
+            for cell in cells.filter(|cell| !cell.is_wide_continuation()) {
+                let paint = paint_of(cell);
+                if paint != last {
+                    text.push_str(&format!("⟦{paint}⟧"));
+                    last = paint;
+                }
+                text.push_str(if cell.has_contents() {
+                    cell.contents()
+                } else {
+                    " "
+                });
+            }
+            text.trim_end().trim_end_matches("⟦⟧").trim_end().to_owned()
+        };
+        let rows: Vec<String> = (0..rows.get()).map(row).collect();
+        rows.join("\n").trim_end().to_owned()
+    }
+
     /// All that was written, with what drives a terminal.
     pub fn bytes(&self) -> Vec<u8> {
         self.seen.lock().bytes.clone()
@@ -288,14 +314,20 @@ fn colour_of(screen: &vt100::Screen, row: usize) -> char {
     let (_, columns) = screen.size();
     let row = u16::try_from(row).unwrap_or(u16::MAX);
     let cells = (0..columns.get()).filter_map(|column| screen.cell(row, column));
-    let letters = cells.filter_map(|cell| match cell.fgcolor() {
+    let mut letters = cells.filter_map(|cell| paint_of(cell).chars().next());
+    letters.next().unwrap_or(' ')
+}
+
+/// The letters of a cell's colour and weight.
+fn paint_of(cell: &vt100::Cell) -> String {
+    let colour = match cell.fgcolor() {
         vt100::Color::Idx(1 | 9) => Some('r'),
         vt100::Color::Idx(2 | 10) => Some('g'),
         vt100::Color::Idx(3 | 11) => Some('y'),
         vt100::Color::Idx(6 | 14) => Some('c'),
-        _ if cell.bold() => Some('b'),
-        _ if cell.dim() => Some('d'),
         _ => None,
-    });
-    letters.into_iter().next().unwrap_or(' ')
+    };
+    let bold = cell.bold().then_some('b');
+    let dim = cell.dim().then_some('d');
+    [colour, bold, dim].into_iter().flatten().collect()
 }

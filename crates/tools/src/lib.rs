@@ -21,6 +21,7 @@ mod edit;
 mod fault;
 mod file_tool;
 mod guard;
+mod heard;
 mod list;
 mod mark;
 pub mod mcp;
@@ -47,6 +48,7 @@ mod write;
 use std::sync::Arc;
 
 pub use fault::ToolFault;
+pub use heard::OnOutput;
 pub use place::is_unfinished;
 pub use preview::{Before, Preview, preview};
 pub use queue::{

@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::capture::Capture;
+use crate::heard;
 use crate::sandbox::Confined;
 
 /// How long the pipes are still read once every process of the group is dead. Only a process that left
@@ -149,6 +150,7 @@ async fn drain(pipe: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
     let mut chunk = vec![0; CHUNK_BYTES];
     // A pipe that cannot be read has nothing more to give.
     while let Ok(length @ 1..) = pipe.read(&mut chunk).await {
+        heard::tell();
         capture.push(&chunk[..length]);
     }
 }

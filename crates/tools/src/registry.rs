@@ -12,6 +12,7 @@ use bonded_kernel::{
 use tokio::time::Instant;
 
 use crate::fault::{self, ToolFault};
+use crate::heard::{self, OnOutput};
 use crate::tool::{Tool, ToolValue};
 
 /// The tools of a run. Frozen when it is made.
@@ -208,6 +209,16 @@ impl Registry {
             sandbox: tool.and_then(|tool| tool.sandbox()).cloned(),
             code: code.filter(|_| call.keeps_code()).map(Into::into),
         }
+    }
+
+    /// The same. The listener is told each time that a command puts something out.
+    pub async fn invoke_heard(
+        &self,
+        call: &Invocation,
+        mask: &Mask,
+        on_output: OnOutput,
+    ) -> ToolOutput {
+        heard::by(on_output, self.invoke(call, mask)).await
     }
 
     async fn execute_guarded(

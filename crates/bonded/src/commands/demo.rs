@@ -17,15 +17,16 @@ use bonded_state::{SqliteStore, Store as _, StoreError};
 use crate::args::DemoArgs;
 use crate::error::{CliError, Code};
 use crate::output;
-use crate::render::style::{Look, Stream};
+use crate::render::style::{Look, Paint, Stream, Styled, Symbol, prose_columns, wrapped};
 
-const GOAL: &str =
-    "The test in this directory fails. Find the bug, fix it, and show that the test passes.";
+const GOAL: &str = "The test fails. Find the bug and fix it.";
 /// The id of its run: the store is its own, so that it is free.
 const RUN: &str = "demo";
 
 /// The turn in which the process is killed, while the model is being asked.
 const KILLED_IN_TURN: u32 = 4;
+/// The model is asked for longer than this, so that a person sees that it is.
+const SEEN_ASKING: Duration = Duration::from_millis(400);
 
 /// The scratch directory goes with the process, unless it is to be kept.
 pub(crate) async fn demo(args: &DemoArgs) -> Result<ExitCode, CliError> {
@@ -110,9 +111,9 @@ impl Demo {
     /// again.
     async fn play(&self) -> Result<(), CliError> {
         say(
-            "A scratch repository has a failing test. A scripted model will fix it through real tools;",
+            "A scratch repository has a failing test. A scripted model fixes it with real tools, and every step is \
+             recorded before the next begins. Halfway through, the process is killed.",
         );
-        say("every step is durable before the next begins. Half-way, the process is killed.");
         self.pause().await;
         self.act("$ sh test.sh");
         self.show_command("sh", &["test.sh"])?;
@@ -133,6 +134,7 @@ impl Demo {
         ])?;
         let relayed = relay(&mut child);
         self.wait_for_turn(KILLED_IN_TURN).await?;
+        tokio::time::sleep(SEEN_ASKING).await;
         child
             .kill()
             .map_err(|error| failed("kill the run", &error))?;
@@ -144,9 +146,10 @@ impl Demo {
         if Look::of(Stream::Err).redraws() {
             say("");
         }
-        say(&format!(
-            "     kill -9, in turn {KILLED_IN_TURN}, while the model was being asked. Nothing is lost:"
-        ));
+        let look = Look::of(Stream::Err);
+        let killed = format!(" kill -9, in turn {KILLED_IN_TURN}, while the model was being asked");
+        let mark = Styled::new().with(Paint::Red, look.symbol(Symbol::Bad));
+        output::styled(&mark.text(&killed), &look);
         self.pause().await;
 
         self.act("$ bonded runs");
@@ -173,20 +176,26 @@ impl Demo {
     fn show_proof(&self) -> Result<(), CliError> {
         self.act("$ sh test.sh");
         self.show_command("sh", &["test.sh"])?;
-        self.act("$ git diff --stat");
-        self.show_command("git", &["--no-pager", "diff", "--stat"])?;
+        let color = match Look::of(Stream::Out).color {
+            true => "--color=always",
+            false => "--color=never",
+        };
+        self.act("$ git diff -U1");
+        self.show_command(
+            "git",
+            &["--no-pager", "diff", "-U1", "--no-ext-diff", color],
+        )?;
         self.act(&format!("$ bonded verify {RUN}"));
         self.bonded(&["verify", RUN])?;
         self.act(&format!("$ bonded replay {RUN}"));
         self.bonded(&["replay", RUN])?;
-        say("\nNow with a model of yours, in a repository of yours:");
+        say("");
+        say("Now with your own model, in your own repository:");
         say("  export OPENAI_API_KEY=...");
-        say("  bonded run --model openai/gpt-5-mini \"fix the failing test\"");
-        say("or with a server on this machine (LM Studio, Ollama, vLLM, llama.cpp):");
-        say(
-            "  bonded run --base-url http://127.0.0.1:8080/v1 --model NAME \"fix the failing test\"",
-        );
-        say("What is found here: bonded doctor");
+        say("  bonded run --model openai/gpt-5-mini \"fix the test\"");
+        say("or with a server on this machine (Ollama, LM Studio, vLLM, llama.cpp):");
+        say("  bonded run --model ollama/llama3.1 \"fix the test\"");
+        say("Check your setup: bonded doctor");
         Ok(())
     }
 
@@ -203,7 +212,9 @@ impl Demo {
     }
 
     fn act(&self, line: &str) {
-        say(&format!("\n{line}"));
+        let look = Look::of(Stream::Err);
+        say("");
+        output::styled(&Styled::new().with(Paint::Bold, line), &look);
     }
 
     /// Variables of the person that name a model would make another run of it.
@@ -316,6 +327,14 @@ fn join(relayed: Option<JoinHandle<()>>) {
     }
 }
 
+/// On a terminal in rows that break between words.
 fn say(line: &str) {
-    output::stderr(line);
+    let look = Look::of(Stream::Err);
+    match look.terminal {
+        true => {
+            let rows = wrapped(line, prose_columns(Stream::Err.size().0));
+            rows.iter().for_each(|row| output::stderr(row));
+        }
+        false => output::stderr(line),
+    }
 }

@@ -350,7 +350,7 @@ pub(super) fn not_compared(why: &str) -> CliError {
 fn tell(args: &VerifyArgs, id: &RunId, found: &RunFinding) {
     match args.json {
         true => output::object(&VerifiedRun::of(id, found)),
-        false => output::stdout(&as_text(id, found)),
+        false => output::prose(&as_text(id, found)),
     }
 }
 

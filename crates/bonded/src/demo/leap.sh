@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prints "leap" or "common" for a year.
 year=$1
-if [ $((year % 4)) -eq 0 ] && [ $((year % 100)) -ne 0 ]; then
+divides() { [ $((year % $1)) -eq 0 ]; }
+if divides 4 && ! divides 100; then
     echo leap
 else
     echo common

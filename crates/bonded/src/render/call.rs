@@ -83,6 +83,12 @@ fn command_of(arguments: &Value) -> String {
         .join(" ")
 }
 
+/// How long a command allows itself.
+pub(crate) fn own_limit_ms(tool: &str, arguments: &str) -> Option<u64> {
+    let parsed: Value = serde_json::from_str(arguments).ok()?;
+    parsed["timeout_ms"].as_u64().filter(|_| tool == "run")
+}
+
 /// What came of it. The arguments say what an edit changed.
 pub(crate) fn result(finished: &ToolFinished, arguments: &str) -> CallResult {
     let output: Value = serde_json::from_str(&finished.output).unwrap_or_default();

@@ -76,6 +76,7 @@ impl<'a> Ending<'a> {
         let reason = brief(&self.result.reason, REASON_CHARS);
         let mut cause = match self.result.termination {
             TerminationKind::Done | TerminationKind::Blocked => reason,
+            TerminationKind::Cancelled if reason.starts_with("cancelled") => reason,
             TerminationKind::Cancelled => format!("cancelled: {reason}"),
             TerminationKind::Fatal => format!("failed: {reason}"),
             TerminationKind::TurnsExhausted => {

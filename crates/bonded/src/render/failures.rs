@@ -115,6 +115,7 @@ impl Failures {
             Activity::Answered(_) | Activity::Ended => self.settle(),
             Activity::Failed(_)
             | Activity::Calling { .. }
+            | Activity::CallOver { .. }
             | Activity::Progress(_)
             | Activity::Quiet => vec![],
         }

@@ -44,7 +44,7 @@ fn call_rows(call: &CallTold, count: u32, terminal: usize, look: &Look) -> Vec<S
         let room = width.saturating_sub(columns(&right) + 2);
         let what = what.cut(room, look);
         let gap = width.saturating_sub(what.columns() + columns(&right));
-        what.gap(gap).dim(&right)
+        what.gap(gap).dim(right.trim_end())
     } else {
         match call.result.is_good {
             true => what.cut(width, look),

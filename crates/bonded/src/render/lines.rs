@@ -100,9 +100,11 @@ impl Lines {
             }
             Activity::Calling { call, tool } => self.teller.what(call, tool),
             Activity::Failed(_) => "waiting to ask again".into(),
-            Activity::Answered(_) | Activity::Progress(_) | Activity::Ended | Activity::Quiet => {
-                return;
-            }
+            Activity::Answered(_)
+            | Activity::CallOver { .. }
+            | Activity::Progress(_)
+            | Activity::Ended
+            | Activity::Quiet => return,
         };
         self.doing = (doing, Instant::now(), entry.turn);
     }
@@ -127,7 +129,7 @@ impl Lines {
     fn tell(&mut self, entry: &Entry, told: Told) {
         if let Some((last, more)) = &mut self.last
             && layout::words(last).is_some()
-            && same_but_for_time(last, &told)
+            && last.is_same_but_for_time(&told)
         {
             *more += 1;
             return;
@@ -172,15 +174,6 @@ impl Lines {
             }
             false => output::stderr(&line),
         }
-    }
-}
-
-fn same_but_for_time(one: &Told, other: &Told) -> bool {
-    match (one, other) {
-        (Told::Call(one), Told::Call(other)) => {
-            (&one.what, &one.result) == (&other.what, &other.result)
-        }
-        (one, other) => one == other,
     }
 }
 

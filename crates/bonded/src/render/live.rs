@@ -1,25 +1,31 @@
 //! What stands below the last line while a run is driven: the call that ended last, the sentence that is being
-//! written, and the live line.
+//! written, and the live line, or one for each of several calls.
 //!
 //! The live line says what is done, since when, how fast, and what is left of the limits. The run tells what a model
-//! writes, the log tells the rest; a thread of its own draws it several times a second. So both sides only hold a
+//! writes and when a command puts something out, the log tells the rest; a thread of its own draws it several times a second. So both sides only hold a
 //! lock for a moment, and nothing is kept without a bound.
+
+mod calls;
+mod row;
+mod state;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bonded_host::{LivePiece, LiveSink, LiveWait, LiveWriting};
-use bonded_kernel::{Limits, Money, Price, RunId, RunStarted, Usage};
+use bonded_host::{CallNews, LiveCall, LivePiece, LiveSink, LiveWait, LiveWriting};
+use bonded_kernel::{RunId, RunStarted, Usage};
 
-use super::call::size;
-use super::flow::{self, Flow};
-use super::layout::{self, dollars};
-use super::servers;
-use super::style::{Look, Paint, Stream, Styled, Symbol, begun, columns, prose_columns};
+use super::flow;
+use super::layout;
+use super::style::{Look, Stream, Styled, prose_columns};
 use super::told::Told;
 use crate::output;
 use crate::stderr_writer::{self, Picture, Row};
 use bonded_host::shapes::text::brief;
+pub(crate) use calls::CallAsked;
+use row::Canvas;
+pub(crate) use row::seconds;
+use state::{Asked, Doing, State};
 
 /// What is over sooner is not drawn.
 const DRAWN_AFTER: Duration = Duration::from_millis(150);
@@ -27,75 +33,14 @@ const DRAWN_AFTER: Duration = Duration::from_millis(150);
 const SPINNER_PACE: Duration = Duration::from_millis(100);
 /// Between two drawings of a text that grows.
 const TEXT_PACE: Duration = Duration::from_millis(33);
-/// On a narrower terminal only the symbol, the verb and the seconds are shown.
-const FIELDS_MIN: usize = 40;
-/// So much of a row stays free for what the terminal itself writes there, such as `^C`.
-const FREE_COLUMNS: usize = 3;
 /// Of one reply that was shown, so that it is not shown again; a longer one is.
 const SHOWN_BYTES_MAX: usize = 1 << 20;
-/// A token has about so many letters. Who wants to know it exactly waits for the provider's count.
-const TOKEN_BYTES: f64 = 4.0;
-
-/// What the run is doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Doing {
-    Starting,
-    Asking { summary: bool },
-    Thinking,
-    Answering,
-    WritingCall { tool: String, bytes: usize },
-    Calling { what: String, limit_ms: u64 },
-    BackingOff { until: Instant },
-}
-
 /// The live rows of one run.
 pub(crate) struct Live {
     run: RunId,
     look: Look,
     begun: Instant,
     state: Mutex<State>,
-}
-
-struct State {
-    doing: Doing,
-    since: Instant,
-    turn: u32,
-    attempt: u32,
-    limits: Limits,
-    /// By target: the model, who is asked, and what it costs.
-    targets: Vec<Asked>,
-    target: usize,
-    usage: Usage,
-    cost: Money,
-    /// Why nothing came of the last attempt.
-    failed: String,
-    reply: Reply,
-    /// The last thing that was told, which may happen again.
-    held: Option<(Told, u32)>,
-    /// Once it is there, it stays.
-    is_visible: bool,
-    /// The rate, and the second for which it was made out: figures that change ten times a second cannot be read.
-    rate: (u64, u64),
-}
-
-struct Asked {
-    model: String,
-    provider: String,
-    price: Option<Price>,
-}
-
-/// What is shown of the reply that is being written.
-#[derive(Default)]
-struct Reply {
-    turn: u32,
-    attempt: u32,
-    flow: Flow,
-    /// All of it, as far as it is bounded.
-    text: String,
-    /// Everything that was written, thoughts and calls too.
-    bytes: usize,
-    unseen_bytes: usize,
-    first: Option<Instant>,
 }
 
 impl LiveSink for Live {
@@ -140,6 +85,17 @@ impl LiveSink for Live {
             self.lock().go_to(Doing::BackingOff { until });
         }
     }
+
+    fn call(&self, call: &LiveCall<'_>) {
+        if *call.run != self.run {
+            return;
+        }
+        let calls = &mut self.lock().calls;
+        match call.news {
+            CallNews::Output => calls.hear(call.turn, call.call),
+            CallNews::Ended => calls.end(call.turn, call.call),
+        }
+    }
 }
 
 /// Where prose is wrapped now.
@@ -159,22 +115,7 @@ impl Live {
             run: run.clone(),
             look,
             begun: now,
-            state: Mutex::new(State {
-                doing: Doing::Starting,
-                since: now,
-                turn: 0,
-                attempt: 1,
-                limits: Limits::default(),
-                targets: vec![],
-                target: 0,
-                usage: Usage::default(),
-                cost: Money::default(),
-                failed: String::new(),
-                reply: Reply::default(),
-                held: None,
-                is_visible: false,
-                rate: (0, 0),
-            }),
+            state: Mutex::new(State::new(now)),
         })
     }
 
@@ -208,10 +149,19 @@ impl Live {
         state.begin(Doing::Asking { summary });
     }
 
-    pub(crate) fn call(&self, what: String) {
+    /// What a reply asks for; none of it has begun.
+    pub(crate) fn expect(&self, turn: u32, calls: Vec<CallAsked>) {
+        self.lock().calls.expect(turn, calls);
+    }
+
+    pub(crate) fn begin_call(&self, place: u32) {
         let mut state = self.lock();
-        let limit_ms = state.limits.tool_timeout_ms;
-        state.begin(Doing::Calling { what, limit_ms });
+        state.calls.begin(place);
+        state.begin(Doing::Calling);
+    }
+
+    pub(crate) fn end_call(&self, place: u32) {
+        self.lock().calls.remove(place);
     }
 
     pub(crate) fn fail(&self, failed: String) {
@@ -222,7 +172,6 @@ impl Live {
     pub(crate) fn spend(&self, usage: Option<Usage>) {
         let Some(usage) = usage else { return };
         let mut state = self.lock();
-        state.usage.add(&usage);
         let price = state.targets.get(state.target).and_then(|it| it.price);
         if let Some(price) = price {
             state.cost = state.cost.plus(price.of(&usage));
@@ -245,7 +194,7 @@ impl Live {
     pub(crate) fn tell_told(&self, told: Told) {
         let mut state = self.lock();
         match &mut state.held {
-            Some((held, count)) if is_same(held, &told) => {
+            Some((held, count)) if held.is_same_but_for_time(&told) => {
                 *held = told;
                 *count += 1;
             }
@@ -265,197 +214,13 @@ impl Live {
     }
 }
 
-/// How long it took makes no difference.
-fn is_same(one: &Told, other: &Told) -> bool {
-    match (one, other) {
-        (Told::Call(one), Told::Call(other)) => {
-            (&one.what, &one.result) == (&other.what, &other.result)
-        }
-        (one, other) => one == other,
-    }
-}
-
-impl State {
-    /// Something else is done from now on.
-    fn begin(&mut self, doing: Doing) {
-        self.doing = doing;
-        self.since = Instant::now();
-    }
-
-    /// The same request goes on: its time does too.
-    fn go_to(&mut self, doing: Doing) {
-        match doing {
-            Doing::BackingOff { .. } => self.begin(doing),
-            Doing::Starting
-            | Doing::Asking { .. }
-            | Doing::Thinking
-            | Doing::Answering
-            | Doing::WritingCall { .. }
-            | Doing::Calling { .. } => self.doing = doing,
-        }
-    }
-
-    /// A new attempt begins the reply again.
-    fn reply_of(&mut self, turn: u32, attempt: u32) {
-        if (self.reply.turn, self.reply.attempt) != (turn, attempt) {
-            self.reply = Reply {
-                turn,
-                attempt,
-                ..Reply::default()
-            };
-        }
-    }
-
-    fn write(&mut self, bytes: usize) {
-        self.reply.bytes += bytes;
-        self.reply.first.get_or_insert_with(Instant::now);
-    }
-
-    fn commit_held(&mut self, look: &Look) {
-        if let Some((told, count)) = self.held.take() {
-            let rows = layout::rows(&told, count, Stream::Err.size().0, look);
-            rows.iter().for_each(|row| output::styled(row, look));
-        }
-    }
-
-    /// Tokens a second since the first letter, as far as they can be guessed.
-    fn rate(&mut self) -> Option<String> {
-        let elapsed = self.reply.first?.elapsed();
-        if elapsed < Duration::from_secs(1) {
-            return None;
-        }
-        if self.rate.0 != elapsed.as_secs() {
-            let tokens = self.reply.bytes as f64 / TOKEN_BYTES;
-            self.rate = (elapsed.as_secs(), (tokens / elapsed.as_secs_f64()) as u64);
-        }
-        Some(format!("{} tok/s", self.rate.1))
-    }
-
-    /// What is done, and what is said of it, the most important first.
-    fn fields(&mut self, columns: usize) -> (Paint, Vec<String>) {
-        let since = seconds(self.since.elapsed());
-        let asked = self.targets.get(self.target);
-        let model = asked.map_or("the model", |asked| &asked.model).to_owned();
-        let (mut paint, mut fields) = (Paint::Cyan, vec![]);
-        match self.doing.clone() {
-            Doing::Starting => match servers::waiting() {
-                Some(waiting) => fields.extend([waiting, since]),
-                None => fields.extend(["starting".into(), since]),
-            },
-            Doing::Asking { summary: false } => {
-                fields.extend([format!("waiting for {model}"), since]);
-            }
-            Doing::Asking { summary: true } => {
-                fields.extend([format!("waiting for a summary by {model}"), since]);
-            }
-            Doing::Thinking | Doing::Answering => {
-                let verb = match self.doing == Doing::Answering {
-                    true => "answering",
-                    false => "thinking",
-                };
-                fields.push(verb.into());
-                fields.extend(self.rate());
-                fields.push(since);
-            }
-            Doing::WritingCall { tool, bytes } => {
-                fields.push(format!("writing a call of {tool}"));
-                fields.extend((bytes >= 1_000).then(|| size(bytes as u64)));
-                fields.extend(self.rate());
-                fields.push(since);
-            }
-            Doing::Calling { what, limit_ms } => {
-                let what = begun(&output::for_terminal(&what), columns / 2).to_owned();
-                let limit = seconds(Duration::from_millis(limit_ms));
-                fields.extend([what, format!("{since} of {limit}")]);
-            }
-            Doing::BackingOff { until } => {
-                paint = Paint::Yellow;
-                let left = until.saturating_duration_since(Instant::now());
-                let left = left.as_millis().div_ceil(1_000);
-                let (next, most) = (self.attempt + 1, self.limits.attempts_per_turn_max);
-                let failed = output::for_terminal(&self.failed);
-                let why = begun(&failed, columns / 2).to_owned();
-                let who = asked.map_or_else(String::new, |it| format!(" from {}", it.provider));
-                fields.push(match why.is_empty() {
-                    true => "backing off".into(),
-                    false => format!("backing off: {why}{who}"),
-                });
-                fields.push(format!("attempt {next} of {most} in {left} s"));
-            }
-        }
-        fields.extend(self.limits_left());
-        (paint, fields)
-    }
-
-    /// What is used of what may be.
-    fn limits_left(&self) -> Vec<String> {
-        let mut left = vec![];
-        if self.turn > 0 {
-            left.push(format!("turn {} of {}", self.turn, self.limits.turns_max));
-        }
-        let (spent, most) = (self.cost, self.limits.cost_max);
-        match most {
-            Some(most) => left.push(format!("{} of {}", dollars(spent), dollars(most))),
-            None if spent.0 > 0 => left.push(dollars(spent)),
-            None => {}
-        }
-        left
-    }
-
-    /// As many fields as fit, the last dropped first.
-    fn live_row(&mut self, tick: usize, columns_all: usize, look: &Look) -> Styled {
-        let room = columns_all.saturating_sub(FREE_COLUMNS);
-        let (paint, fields) = self.fields(columns_all);
-        let spinner = look.symbol(Symbol::Spinner(tick));
-        if columns_all < FIELDS_MIN {
-            return self.narrow_row(spinner, paint, room, look);
-        }
-        let separator = look.separator();
-        let mut text = String::new();
-        for (nth, field) in fields.iter().enumerate() {
-            let more = match nth {
-                0 => field.clone(),
-                _ => format!("{separator}{field}"),
-            };
-            if nth > 0 && columns(&text) + columns(&more) + 2 > room {
-                break;
-            }
-            text.push_str(&more);
-        }
-        let row = Styled::new().with(paint, spinner).text(" ");
-        row.text(&text).cut(room, look)
-    }
-
-    /// Symbol, verb, seconds.
-    fn narrow_row(&self, spinner: &str, paint: Paint, room: usize, look: &Look) -> Styled {
-        let verb = match &self.doing {
-            Doing::Starting => "starting",
-            Doing::Asking { .. } => "waiting",
-            Doing::Thinking => "thinking",
-            Doing::Answering => "answering",
-            Doing::WritingCall { .. } => "writing",
-            Doing::Calling { .. } => "running",
-            Doing::BackingOff { .. } => "backing off",
-        };
-        let since = seconds(self.since.elapsed());
-        let row = Styled::new().with(paint, spinner);
-        row.text(&format!(" {verb} {since}")).cut(room, look)
-    }
-}
-
-/// In whole seconds, which change once a second.
-pub(crate) fn seconds(elapsed: Duration) -> String {
-    let all = elapsed.as_secs();
-    match all {
-        0..60 => format!("{all} s"),
-        60..3_600 if all.is_multiple_of(60) => format!("{} min", all / 60),
-        60..3_600 => format!("{} min {} s", all / 60, all % 60),
-        _ => format!("{} h {} min", all / 3_600, all / 60 % 60),
-    }
-}
-
 impl Picture for Live {
     fn rows(&self, columns: usize) -> Vec<Row> {
+        let canvas = Canvas {
+            columns,
+            rows: Stream::Err.size().1,
+            look: &self.look,
+        };
         let mut state = self.lock();
         let mut rows: Vec<Styled> = vec![];
         if let Some((told, count)) = &state.held {
@@ -469,7 +234,7 @@ impl Picture for Live {
         state.is_visible |= state.since.elapsed() >= DRAWN_AFTER;
         if state.is_visible {
             let tick = self.begun.elapsed().as_millis() / SPINNER_PACE.as_millis();
-            rows.push(state.live_row(tick as usize, columns, &self.look));
+            rows.extend(state.rows(tick as usize, &canvas));
         }
         drawn(&rows, &self.look)
     }
@@ -491,7 +256,7 @@ impl Picture for Live {
             | Doing::Asking { .. }
             | Doing::Thinking
             | Doing::WritingCall { .. }
-            | Doing::Calling { .. }
+            | Doing::Calling
             | Doing::BackingOff { .. } => SPINNER_PACE,
         }
     }

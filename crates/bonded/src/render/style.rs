@@ -237,6 +237,14 @@ impl Styled {
         self
     }
 
+    /// Adds a line of a file, whose tabs stay what they are. The terminal wraps it.
+    #[must_use]
+    pub(crate) fn code(mut self, paint: Paint, text: &str) -> Self {
+        let text = output::for_terminal(text).replace('\n', " ");
+        self.parts.push((paint, text));
+        self
+    }
+
     #[must_use]
     pub(crate) fn text(self, text: &str) -> Self {
         self.with(Paint::Plain, text)

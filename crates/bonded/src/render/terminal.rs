@@ -94,8 +94,12 @@ impl TerminalRun {
                 target,
                 summary,
             } => self.live.ask(entry.turn, attempt, target, summary),
-            Activity::Answered(usage) => self.live.spend(usage),
-            Activity::Calling { call, tool } => self.live.call(self.teller.what(call, tool)),
+            Activity::Answered(usage) => {
+                self.live.spend(usage);
+                self.live.expect(entry.turn, self.teller.asked());
+            }
+            Activity::Calling { call, .. } => self.live.begin_call(call),
+            Activity::CallOver { call } => self.live.end_call(call),
             Activity::Failed(_) => {
                 let failed = self.failures.last().unwrap_or_default();
                 self.live.fail(failed.to_owned());

@@ -10,6 +10,7 @@ use bonded_kernel::{
 };
 
 use super::call::{self, CallResult};
+use super::live::CallAsked;
 use super::style::{Paint, Symbol};
 use bonded_host::shapes::text::{brief, counted, grouped};
 
@@ -25,6 +26,18 @@ pub(crate) enum Told {
     Call(CallTold),
     /// Anything else, in one line.
     Note(Note),
+}
+
+impl Told {
+    /// Whether the same happened again, however long it took.
+    pub(crate) fn is_same_but_for_time(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Call(one), Self::Call(other)) => {
+                (&one.what, &one.result) == (&other.what, &other.result)
+            }
+            (one, other) => one == other,
+        }
+    }
 }
 
 /// A call and what came of it.
@@ -153,6 +166,18 @@ impl Teller {
         call::called(tool, known.map_or("", |call| &call.arguments))
     }
 
+    /// The calls of the last reply that are to be made. Those that end a run are told by its end.
+    pub(crate) fn asked(&self) -> Vec<CallAsked> {
+        let asked = self.calls.iter().enumerate();
+        let asked = asked.filter(|(_, call)| call.refused.is_none() && !ends(&call.tool));
+        let asked = asked.map(|(place, call)| CallAsked {
+            place: u32::try_from(place).unwrap_or(u32::MAX),
+            what: call::called(&call.tool, &call.arguments),
+            limit_ms: call::own_limit_ms(&call.tool, &call.arguments),
+        });
+        asked.collect()
+    }
+
     /// What the model said, and the calls that are not made.
     fn decided(&mut self, decision: &DecisionMade) -> Vec<Told> {
         self.calls.clone_from(&decision.calls);
@@ -198,8 +223,7 @@ impl Teller {
     /// The call that ends a run is told by its end.
     fn finished(&self, finished: &ToolFinished) -> Vec<Told> {
         let result = self.result(finished);
-        let ends = [DONE, FINAL_REPORT].contains(&&*finished.tool);
-        if ends && result.is_good {
+        if ends(&finished.tool) && result.is_good {
             return vec![];
         }
         vec![Told::Call(CallTold {
@@ -225,6 +249,11 @@ impl Teller {
             }
         }
     }
+}
+
+/// Whether a call ends its run.
+fn ends(tool: &str) -> bool {
+    [DONE, FINAL_REPORT].contains(&tool)
 }
 
 fn asked_for_summary(summary: Option<u32>) -> Vec<Told> {

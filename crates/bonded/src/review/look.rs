@@ -12,8 +12,7 @@ use bonded_host::shapes::waiting::note_of;
 use bonded_kernel::{Run, WaitingCall};
 use serde_json::Value;
 
-use super::paint::{Ink, Paint};
-use crate::render::style;
+use crate::render::style::{self, Paint, Styled, Symbol, columns};
 
 /// A person looks at so many unasked.
 const ROWS_MAX: usize = 20;
@@ -40,15 +39,15 @@ pub(super) enum Subject {
 /// A line on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    pub(super) ink: Ink,
+    pub(super) paint: Paint,
     pub(super) text: String,
     is_cut: bool,
 }
 
 impl Row {
-    fn new(ink: Ink, text: impl Into<String>) -> Self {
+    fn new(paint: Paint, text: impl Into<String>) -> Self {
         Self {
-            ink,
+            paint,
             text: text.into(),
             is_cut: false,
         }
@@ -96,7 +95,7 @@ impl Look {
     }
 
     /// The first line: the call on the left, what asked on the right.
-    pub(super) fn header(&self, columns: usize, paint: Paint) -> String {
+    pub(super) fn header(&self, terminal: usize, look: &style::Look) -> Vec<Styled> {
         let mut facts = vec![];
         if let Subject::Change(change) = &self.subject {
             let (added, removed) = change.counts();
@@ -106,42 +105,41 @@ impl Look {
         let rule = self.why.strip_prefix("the policy asks for ");
         facts.extend(rule.map(|rule| format!("asked by --ask {rule}")));
         facts.push(format!("turn {}", self.turn));
-        let (left, right) = (self.title(), paint.words(&facts.join(" · ")));
-        let room = columns.min(COLUMNS_MAX);
-        let used = 2 + width(&left) + width(&right);
-        let mark = paint.of(Ink::Yellow, "?");
-        let mut header = match columns >= COLUMNS_MIN && used + 2 <= room {
-            true => {
-                let gap = " ".repeat(room - used);
-                format!("{mark} {left}{gap}{}\n", paint.of(Ink::Dim, &right))
-            }
-            false => format!("{mark} {left}\n  {}\n", paint.of(Ink::Dim, &right)),
+        let right = facts.join(&look.separator());
+        let mark = Styled::new().with(Paint::Yellow, look.symbol(Symbol::Ask));
+        let left = mark.text(" ").text(&self.title());
+        let room = terminal.min(COLUMNS_MAX);
+        let used = left.columns() + columns(&right);
+        let mut header = match terminal >= COLUMNS_MIN && used + 2 <= room {
+            true => vec![left.gap(room - used).dim(&right)],
+            false => vec![left, Styled::new().text("  ").dim(&right)],
         };
         if rule.is_none() {
-            let why = format!("  asked because {}", self.why);
-            header.push_str(&format!("{}\n", paint.of(Ink::Dim, &why)));
+            header.push(Styled::new().dim(&format!("  asked because {}", self.why)));
         }
         header
     }
 
     /// As many rows as a person looks at unasked, and whether that is all of it.
-    pub(super) fn rows(&self) -> (Vec<Row>, bool) {
+    pub(super) fn rows(&self, look: &style::Look) -> (Vec<Row>, bool) {
         let mut rows = self.all(LineLength::Readable);
         let left_out = rows.len().saturating_sub(ROWS_MAX);
         let is_cut = left_out > 0 || rows.iter().any(|row| row.is_cut);
         rows.truncate(ROWS_MAX);
         if left_out > 0 {
             let more = counted(left_out, "more line");
-            rows.push(Row::new(Ink::Dim, format!("… {more}; press d to see all")));
+            let cut = look.symbol(Symbol::Ellipsis);
+            let text = format!("{cut} {more}; press d to see all");
+            rows.push(Row::new(Paint::Dim, text));
         }
-        rows.extend(self.terms());
+        rows.extend(self.terms(look));
         (rows, !is_cut)
     }
 
     /// Everything, with nothing left out.
-    pub(super) fn whole(&self) -> Vec<Row> {
+    pub(super) fn whole(&self, look: &style::Look) -> Vec<Row> {
         let mut rows = self.all(LineLength::Whole);
-        rows.extend(self.terms());
+        rows.extend(self.terms(look));
         rows
     }
 
@@ -151,7 +149,7 @@ impl Look {
             Subject::Change(change) => change.lines(length).into_iter().map(diff_row).collect(),
             Subject::Command(command, _) => {
                 let mut rows = lines(&spelled(command), "$ ", "> ");
-                rows.iter_mut().for_each(|row| row.ink = Ink::Bold);
+                rows.iter_mut().for_each(|row| row.paint = Paint::Bold);
                 if let Some(stdin) = &command.stdin {
                     rows.extend(lines(stdin, "< ", "< "));
                 }
@@ -164,16 +162,21 @@ impl Look {
     }
 
     /// What holds for the call besides what it says itself.
-    fn terms(&self) -> Vec<Row> {
+    fn terms(&self, look: &style::Look) -> Vec<Row> {
         let mut rows = vec![];
         match &self.subject {
             Subject::Failure(why, _) => {
-                rows.push(Row::new(Ink::Yellow, format!("this call will fail: {why}")));
+                rows.push(Row::new(
+                    Paint::Yellow,
+                    format!("this call will fail: {why}"),
+                ));
             }
-            Subject::Command(command, terms) => rows.push(Row::new(Ink::Dim, held(command, terms))),
+            Subject::Command(command, terms) => {
+                rows.push(Row::new(Paint::Dim, held(command, terms, look)));
+            }
             Subject::Change(_) | Subject::Arguments(_) => {}
         }
-        rows.extend(self.note.map(|note| Row::new(Ink::Yellow, note)));
+        rows.extend(self.note.map(|note| Row::new(Paint::Yellow, note)));
         rows
     }
 }
@@ -195,11 +198,11 @@ fn subject(run: &Run, call: &WaitingCall) -> Subject {
 
 fn diff_row(line: DiffLine) -> Row {
     Row {
-        ink: match line.kind {
-            DiffKind::Hunk | DiffKind::Note => Ink::Dim,
-            DiffKind::Same => Ink::Plain,
-            DiffKind::Removed => Ink::Red,
-            DiffKind::Added => Ink::Green,
+        paint: match line.kind {
+            DiffKind::Hunk | DiffKind::Note => Paint::Dim,
+            DiffKind::Same => Paint::Plain,
+            DiffKind::Removed => Paint::Red,
+            DiffKind::Added => Paint::Green,
         },
         text: line.text,
         is_cut: line.is_cut,
@@ -222,7 +225,7 @@ fn lines(text: &str, (first, next): (&str, &str), length: LineLength) -> Vec<Row
             false => String::new(),
         };
         Row {
-            ink: Ink::Plain,
+            paint: Paint::Plain,
             text: format!("{mark}{}{more}", written_out(&kept)),
             is_cut,
         }
@@ -248,7 +251,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn held(command: &CommandCall, terms: &CommandTerms) -> String {
+fn held(command: &CommandCall, terms: &CommandTerms, look: &style::Look) -> String {
     let mut dir = terms.dir.clone();
     if let Some(home) = std::env::home_dir()
         && let Ok(below) = std::path::Path::new(&terms.dir).strip_prefix(&home)
@@ -259,10 +262,6 @@ fn held(command: &CommandCall, terms: &CommandTerms) -> String {
     if let Some(cwd) = command.cwd.as_deref().filter(|cwd| *cwd != ".") {
         dir = format!("{dir}/{cwd}");
     }
-    let shell = match &command.args {
-        Some(_) => " · without a shell",
-        None => "",
-    };
     let level = terms.level.as_str();
     let as_far = match terms.is_best_effort {
         true => " as far as this machine can",
@@ -274,7 +273,13 @@ fn held(command: &CommandCall, terms: &CommandTerms) -> String {
     };
     let most = lasting(terms.timeout_ms);
     let dir = written_out(&dir);
-    format!("in {dir}{shell} · sandbox {level}{as_far}, {network} · at most {most}")
+    let shell = command.args.as_ref().map(|_| "without a shell".to_owned());
+    let fields = std::iter::once(format!("in {dir}")).chain(shell).chain([
+        format!("sandbox {level}{as_far}, {network}"),
+        format!("at most {most}"),
+    ]);
+    let fields: Vec<String> = fields.collect();
+    fields.join(&look.separator())
 }
 
 fn lasting(ms: u64) -> String {
@@ -284,9 +289,4 @@ fn lasting(ms: u64) -> String {
         (min, 0, _) => format!("{min} min"),
         (min, s, _) => format!("{min} min {s} s"),
     }
-}
-
-/// Columns, as far as they can be known.
-pub(super) fn width(text: &str) -> usize {
-    style::columns(text)
 }

@@ -6,11 +6,10 @@
 use std::io;
 
 use super::keyboard::{Keyboard, Manner, Stops, Unanswered};
-use super::look::{Look, Row, width};
+use super::look::{Look, Row};
 use super::pager;
-use super::paint::{Ink, Paint, is_plain};
 use super::standing::Scope;
-use crate::render::style::Stream;
+use crate::render::style::{self, Paint, Stream, Styled, Symbol, columns};
 use crate::{output, raw_mode};
 
 /// What a person said.
@@ -38,7 +37,7 @@ enum Wish {
 const WISHES: [(Wish, &str, &str, &str); 6] = [
     (Wish::Yes, "y", "yes", "yes"),
     (Wish::No, "n", "no", "no"),
-    (Wish::Because, "e", "because", "no, because…"),
+    (Wish::Because, "e", "because", "no, because"),
     (Wish::Always, "a", "always", "always"),
     (Wish::Show, "d", "diff", "diff"),
     (Wish::Help, "?", "help", "help"),
@@ -66,15 +65,14 @@ pub(super) struct Question<F> {
 impl<F: Fn() -> Look> Question<F> {
     /// Blocks until there is an answer or something ends the question.
     pub(super) fn ask(&self, stops: Stops) -> io::Result<Answer> {
-        let manner = match is_plain() {
+        let drawing = style::Look::of(Stream::Err);
+        // For screen readers, and terminals that cannot redraw.
+        let manner = match drawing.plain {
             true => Manner::Words,
             false => Manner::Keys,
         };
         let keyboard = Keyboard::open(stops, manner)?;
-        let screen = Screen {
-            paint: Paint::here(),
-            manner,
-        };
+        let screen = Screen { drawing, manner };
         loop {
             let look = (self.look)();
             let is_whole = screen.show(&look, self.is_full);
@@ -157,7 +155,7 @@ fn wished(keyboard: &Keyboard) -> Result<Wish, Unanswered> {
 
 /// Where the question is drawn.
 struct Screen {
-    paint: Paint,
+    drawing: style::Look,
     manner: Manner,
 }
 
@@ -166,34 +164,34 @@ impl Screen {
         Stream::Err.size().0
     }
 
-    fn row(&self, row: &Row) -> String {
-        let text = self.paint.of(row.ink, &self.paint.words(&row.text));
-        format!("  {text}\n")
+    /// The header of a call and rows below it, ready to be drawn.
+    fn drawn(&self, look: &Look, rows: &[Row]) -> String {
+        let header = look.header(self.columns(), &self.drawing);
+        let rows = rows
+            .iter()
+            .map(|row| Styled::new().text("  ").code(row.paint, &row.text));
+        let drawn = header.into_iter().chain(rows);
+        drawn.map(|row| row.render(&self.drawing) + "\n").collect()
     }
 
     /// Draws the call; says whether all of it is there.
     fn show(&self, look: &Look, is_full: bool) -> bool {
         let (rows, is_whole) = match is_full {
-            true => (look.whole(), true),
-            false => look.rows(),
+            true => (look.whole(&self.drawing), true),
+            false => look.rows(&self.drawing),
         };
-        let mut drawn = look.header(self.columns(), self.paint);
-        rows.iter().for_each(|row| drawn.push_str(&self.row(row)));
-        output::draw(&drawn);
+        output::draw(&self.drawn(look, &rows));
         is_whole
     }
 
     /// All of the call, for a pager.
     fn page(&self, look: &Look) -> String {
-        let mut page = look.header(self.columns(), self.paint);
-        let rows = look.whole();
-        rows.iter().for_each(|row| page.push_str(&self.row(row)));
-        page
+        self.drawn(look, &look.whole(&self.drawing))
     }
 
     /// The keys in the order that they always have; the cursor stays behind them.
     fn keys(&self, look: &Look, is_seen: bool) {
-        let named = WISHES.iter().filter_map(|(wish, key, word, name)| {
+        let offered = WISHES.iter().filter_map(|(wish, key, word, name)| {
             let name = match wish {
                 Wish::Show if !is_seen => "see all of it first",
                 Wish::Show if !look.is_diff() => return None,
@@ -201,16 +199,24 @@ impl Screen {
                     name
                 }
             };
-            Some(match self.manner {
-                Manner::Keys => format!("{} {name}", self.paint.of(Ink::Yellow, key)),
-                Manner::Words => (*word).to_owned(),
-            })
+            let more = match wish {
+                Wish::Because => self.drawing.symbol(Symbol::Ellipsis),
+                Wish::Yes | Wish::No | Wish::Always | Wish::Show | Wish::Help => "",
+            };
+            Some((*key, *word, format!("{name}{more}")))
         });
-        let named: Vec<String> = named.collect();
-        output::draw(&match self.manner {
-            Manner::Keys => self.paint.words(&format!("  {}   ", named.join("   "))),
-            Manner::Words => format!("Type {} and press Enter: ", named.join(", ")),
-        });
+        match self.manner {
+            Manner::Keys => {
+                let row = offered.fold(Styled::new().text("  "), |row, (key, _, name)| {
+                    row.with(Paint::Yellow, key).text(&format!(" {name}   "))
+                });
+                output::draw(&row.render(&self.drawing));
+            }
+            Manner::Words => {
+                let words: Vec<&str> = offered.map(|(_, word, _)| word).collect();
+                output::draw(&format!("Type {} and press Enter: ", words.join(", ")));
+            }
+        }
     }
 
     /// Ends the line of the keys, with the one that was pressed.
@@ -224,12 +230,14 @@ impl Screen {
 
     fn notice(&self, text: &str) {
         self.echo("");
-        output::draw(&format!("{} {text}\n", self.paint.attention()));
+        let mark = Styled::new().with(Paint::Yellow, self.drawing.symbol(Symbol::Warning));
+        output::draw(&(mark.text(" ").text(text).render(&self.drawing) + "\n"));
     }
 
     fn help(&self, elsewhere: &str) {
         for line in HELP.iter().copied().chain([elsewhere]) {
-            output::draw(&format!("  {}\n", self.paint.of(Ink::Dim, line)));
+            let row = Styled::new().text("  ").dim(line);
+            output::draw(&(row.render(&self.drawing) + "\n"));
         }
     }
 
@@ -255,16 +263,16 @@ impl Screen {
     fn scope(&self, keyboard: &Keyboard, look: &Look) -> Result<Option<Scope>, Unanswered> {
         self.echo("a");
         let choices = Scope::choices(look);
-        let named = choices.iter().enumerate().filter_map(|(at, scope)| {
+        let offered = choices.iter().enumerate().filter_map(|(at, scope)| {
             let words = scope.as_ref()?.words(&look.tool);
-            let number = self.paint.of(Ink::Yellow, &(at + 1).to_string());
-            Some(format!("{number} {words}"))
+            let number = Styled::new().with(Paint::Yellow, &(at + 1).to_string());
+            Some(number.text(" ").text(&words).render(&self.drawing))
         });
-        let named: Vec<String> = named.collect();
-        let named = named.join("   ");
+        let offered: Vec<String> = offered.collect();
+        let offered = offered.join("   ");
         output::draw(&match self.manner {
-            Manner::Keys => format!("  always in this run: {named}   "),
-            Manner::Words => format!("Always in this run: {named}. Type a number, or no: "),
+            Manner::Keys => format!("  always in this run: {offered}   "),
+            Manner::Words => format!("Always in this run: {offered}. Type a number, or no: "),
         });
         keyboard.quiet()?;
         loop {
@@ -286,7 +294,7 @@ impl Screen {
 /// The end of a text that fits into so many columns.
 fn fitting(text: &str, room: usize) -> String {
     let mut shown = text;
-    while width(shown) > room {
+    while columns(shown) > room {
         let first = shown.chars().next().map_or(0, char::len_utf8);
         shown = &shown[first..];
     }

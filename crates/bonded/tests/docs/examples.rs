@@ -57,11 +57,6 @@ const EXAMPLES: &[(&str, &str, Use)] = &[
     ),
     (
         "README.md",
-        "$ bonded run --model openai/gpt-5-mini",
-        Use::Needs("a key of OpenAI; `bonded demo` tells the same story"),
-    ),
-    (
-        "README.md",
         "bonded run --model openai/gpt-5-mini GOAL",
         Use::Runs(models),
     ),

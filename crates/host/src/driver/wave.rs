@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Driver, panic_message};
 use crate::counter::Counter;
 use crate::host::Host;
+use crate::live::{CallNews, LiveCall};
 
 /// Whoever executes a call needs no more of a driver.
 ///
@@ -67,7 +68,7 @@ impl CallExecutor<'_> {
                 Box::pin(called).await?
             }
             None => {
-                let mut output = self.registry.invoke(invocation, &self.mask()).await;
+                let mut output = self.call_tool(invocation).await;
                 // A server's token may have been renewed meanwhile.
                 let mask = self.mask();
                 output.text = mask.owned(output.text);
@@ -77,6 +78,39 @@ impl CallExecutor<'_> {
         };
         output.tokens = self.counter.count(&output.text);
         Some(output)
+    }
+
+    /// A person who watches is told when the call puts something out.
+    async fn call_tool(&self, invocation: &Invocation) -> ToolOutput {
+        let mask = self.mask();
+        let Some(sink) = self.host.live.clone() else {
+            return self.registry.invoke(invocation, &mask).await;
+        };
+        let (run, turn, call) = (self.run.id().clone(), invocation.turn(), invocation.call());
+        let news = CallNews::Output;
+        let on_output = Arc::new(move || {
+            let run = &run;
+            sink.call(&LiveCall {
+                run,
+                turn,
+                call,
+                news,
+            });
+        });
+        let invoked = self.registry.invoke_heard(invocation, &mask, on_output);
+        invoked.await
+    }
+
+    /// A call that ended before those that its reply has before it.
+    fn tell_end(&self, invocation: &Invocation) {
+        if let Some(sink) = &self.host.live {
+            sink.call(&LiveCall {
+                run: self.run.id(),
+                turn: invocation.turn(),
+                call: invocation.call(),
+                news: CallNews::Ended,
+            });
+        }
     }
 }
 
@@ -118,7 +152,9 @@ impl<'a> Wave<'a> {
                     cancel: &cancel,
                     counter: &counter,
                 };
-                (invocation.call(), caller.invoke(&invocation).await)
+                let input = caller.invoke(&invocation).await;
+                caller.tell_end(&invocation);
+                (invocation.call(), input)
             };
             Box::pin(call) as BoxFuture<'a, _>
         });

@@ -27,6 +27,11 @@ pub enum Activity<'a> {
         /// By its name.
         tool: &'a str,
     },
+    /// A call came to its end, or is not made.
+    CallOver {
+        /// The call's place in its reply, from 0.
+        call: u32,
+    },
     /// What a model says of its progress for those who watch.
     Progress(&'a str),
     /// Nothing follows.
@@ -55,6 +60,10 @@ impl<'a> Activity<'a> {
             Event::ReplyRejected { answer, .. } => Self::Answered(answer.usage),
             Event::AttemptFailed(failed) => Self::Failed(failed),
             Event::ToolInvoked { call, tool, .. } => Self::Calling { call: *call, tool },
+            Event::ToolFinished(finished) => Self::CallOver {
+                call: finished.call,
+            },
+            Event::CallSkipped { call, .. } => Self::CallOver { call: *call },
             Event::ProgressReported { progress, .. } => Self::Progress(progress),
             Event::RunEnded(_) => Self::Ended,
             Event::RunResumed {}
@@ -63,10 +72,8 @@ impl<'a> Activity<'a> {
             | Event::ContextGuarded(_)
             | Event::ContextCompacted(_)
             | Event::TurnFailed { .. }
-            | Event::ToolFinished(_)
             | Event::ReviewAsked { .. }
             | Event::CallReviewed(_)
-            | Event::CallSkipped { .. }
             | Event::MemoryEdited(_) => Self::Quiet,
         }
     }

@@ -69,6 +69,7 @@ fn line(entry: &Entry) -> Option<String> {
         | Activity::Asking { .. }
         | Activity::Answered(_)
         | Activity::Failed(_)
+        | Activity::CallOver { .. }
         | Activity::Ended
         | Activity::Quiet => None,
     }

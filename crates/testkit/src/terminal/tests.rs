@@ -13,6 +13,7 @@ fn the_screen_is_what_a_person_sees() {
     let terminal = Terminal::start(&shell(script), Size(30, 5));
     terminal.wait_for("yes");
     assert_eq!(terminal.coloured(), "r|red plain\n |5 30\n |yes");
+    assert_eq!(terminal.painted(), "⟦r⟧red⟦⟧ plain\n5 30\nyes");
     assert!(terminal.bytes().starts_with(b"draft"));
     assert_eq!(terminal.end(), (Some(0), "red plain\n5 30\nyes".into()));
 }
