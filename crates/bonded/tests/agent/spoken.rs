@@ -121,11 +121,11 @@ fn what_is_said_of_a_model_and_contradicts_itself_is_refused_before_anything_is_
     let rows = [
         (
             json!({ "efforts": ["high", "low"] }),
-            "what providers.first says of \"one\" contradicts itself: the efforts do not go from the least to the most",
+            "the settings of \"one\" in providers.first contradict each other: the efforts do not go from the least to the most",
         ),
         (
             json!({ "like": "nobody-knows-it" }),
-            "providers.first says that \"one\" is like \"nobody-knows-it\", and nothing is known",
+            "providers.first: \"one\" is set to be like \"nobody-knows-it\", which is not a known model",
         ),
     ];
     for (accepts, said) in rows {
@@ -147,7 +147,7 @@ fn a_field_of_custom_that_a_setting_of_the_run_takes_the_place_of_is_told() {
             .config(&json!({ "providers": { "first": { "custom": custom } } }))
             .says([report("done")])
     };
-    let said = "first/one is not sent the field \"temperature\" of `custom`";
+    let said = "the field \"temperature\" of `custom` is not sent to first/one";
     let outcome = world().run(&[], "say it").good();
     assert_eq!(outcome.requests[0]["temperature"], 0.9);
     assert!(!outcome.stderr.contains(said), "{}", outcome.stderr);
