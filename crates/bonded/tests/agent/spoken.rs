@@ -76,7 +76,7 @@ fn what_is_said_of_calls_caches_and_tiers_reaches_the_request_in_the_services_ow
         for name in unsent {
             told(
                 &outcome,
-                &format!("first/one takes no {name}: it is not sent"),
+                &format!("first/one does not accept {name}: it is not sent"),
             );
         }
         let lines = outcome.stderr.matches("it is not sent").count();
@@ -111,8 +111,11 @@ fn what_a_configuration_says_a_model_accepts_decides_what_it_is_sent() {
     );
     assert_eq!(own["messages"][0]["role"], "developer");
     assert_eq!(other["messages"][0]["role"], "system");
-    told(&outcome, "first/own takes no temperature: it is not sent");
-    told(&outcome, "first/other takes no topP: it is not sent");
+    told(
+        &outcome,
+        "first/own does not accept temperature: it is not sent",
+    );
+    told(&outcome, "first/other does not accept topP: it is not sent");
     assert!(!outcome.stderr.contains("unknown"), "{}", outcome.stderr);
 }
 

@@ -90,7 +90,7 @@ fn a_run_that_is_gone_is_noticed_where_a_receipt_names_it() {
     let gone = world.place.bonded(&["verify", "--all"]);
     gone.fails_with(1, "tampered");
     assert!(
-        gone.stdout.contains(&format!("run {run}: GONE")),
+        gone.stdout.contains(&format!("run {run}: MISSING")),
         "{gone:?}"
     );
     let path = text(&results[0]["receipt_path"]);

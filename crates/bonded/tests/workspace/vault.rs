@@ -97,7 +97,8 @@ fn what_was_taken_before_is_found_again_and_what_was_changed_here_is_kept() {
     put(&place.path("vault/daily/2024/Day.md"), b"shorter\n");
     let both = import(&place, &[]);
     assert!(
-        both.stderr.contains("Plan.md: its note was changed here"),
+        both.stderr
+            .contains("Plan.md: both its note and the file have changed"),
         "{both:?}"
     );
     assert!(
