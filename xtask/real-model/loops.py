@@ -148,7 +148,7 @@ def check(site, number, run):
     shown = site.bonded(*store, "show", "--json", run["run_id"])
     log = [json.loads(line) for line in shown.stdout.splitlines()]
     findings = loop_checks.of_run(run, log, LOOPS_MAX)
-    for words, expected in [("verify", "chain whole"), ("replay", "all equal")]:
+    for words, expected in [("verify", "log intact"), ("replay", "replay matches")]:
         said = site.bonded(*store, words, run["run_id"])
         if expected not in said.stdout:
             findings.append(f"{words}: {said.stdout}{said.stderr}")

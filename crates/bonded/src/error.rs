@@ -583,12 +583,12 @@ impl From<DataDirError> for CliError {
         let message = error.to_string();
         match error {
             DataDirError::Missing(path) => Self::new(Code::DataDir, message)
-                .hint(format!("make one: bonded init {}", path.display()))
+                .hint(format!("create one: bonded init {}", path.display()))
                 .hint("or say where it is: --data DIR, or BONDED_DATA"),
             DataDirError::Prompt { .. } => Self::new(Code::DataDir, message)
-                .hint("correct the file, or remove it and start again: it is then made anew"),
+                .hint("correct the file, or remove it and start again: it is then created again"),
             DataDirError::File { .. } => Self::new(Code::DataDir, message).hint(
-                "the data directory must be there and writable: choose another with --data DIR",
+                "the data directory must exist and be writable: choose another with --data DIR",
             ),
             DataDirError::Store(error) => store_error(error),
             DataDirError::NoToken(message) => Self::new(Code::Internal, message),
@@ -601,7 +601,7 @@ impl From<OpenError> for CliError {
         match error {
             OpenError::Dir(error) => error.into(),
             OpenError::ConfigFile(error) => Self::new(Code::Config, error.to_string())
-                .hint("correct the file, or remove it and start again: it is then made anew"),
+                .hint("correct the file, or remove it and start again: it is then created again"),
             OpenError::Value(message) => Self::new(Code::Config, message),
         }
     }

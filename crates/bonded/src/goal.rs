@@ -34,7 +34,7 @@ pub(crate) fn read(argument: &str) -> Result<String, CliError> {
 pub(crate) fn read_stdin() -> Result<String, CliError> {
     if io::stdin().is_terminal() {
         return Err(CliError::new(Code::Usage, "there is no goal")
-            .hint("say what is to be done: bonded run \"fix the failing test\""));
+            .hint("say what to do: bonded run \"fix the failing test\""));
     }
     read("-")
 }
@@ -69,14 +69,14 @@ fn too_large(name: &str) -> CliError {
     let message =
         format!("{name} is larger than {GOAL_BYTES_MAX} bytes, the most that a goal may have");
     CliError::new(Code::BadGoal, message)
-        .hint("put the material into a file of the working directory and let the goal name it")
+        .hint("put the material in a file of the working directory and name it in the goal")
 }
 
 /// Arguments and lines are bounded as well: they are sent with every request too.
 fn checked(text: String, name: &str) -> Result<String, CliError> {
     if text.trim().is_empty() {
         return Err(CliError::new(Code::BadGoal, format!("{name} is empty"))
-            .hint("say what is to be done: bonded run \"fix the failing test\""));
+            .hint("say what to do: bonded run \"fix the failing test\""));
     }
     if text.len() as u64 > GOAL_BYTES_MAX {
         return Err(too_large(name));
@@ -128,7 +128,7 @@ pub(crate) fn read_lines(path: &Path) -> Result<Vec<(RunId, String)>, CliError> 
         let id = RunId::new(&id).map_err(|error| bad(error.to_string()))?;
         if !ids.insert(id.clone()) {
             return Err(bad(format!(
-                "the id {id} stands in an earlier line already"
+                "the id {id} is already used in an earlier line"
             )));
         }
         goals.push((id, goal));

@@ -1,5 +1,5 @@
-//! What is said on stderr, written by a thread of its own: whoever started the program may have stopped reading, and
-//! neither who is served nor a run with its limits may wait for that.
+//! What is said on stderr, written by a thread of its own: the process that started the program may have stopped
+//! reading, and neither a client nor a run with its limits may wait for that.
 //!
 //! Until `begin` is called, lines are written by whoever says them, which is right for commands that end soon.
 //! Afterwards they go through a bounded queue: where the reader is too slow, lines are left out and counted, and

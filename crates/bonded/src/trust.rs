@@ -77,7 +77,7 @@ pub(crate) fn layer_line(layer: &LayerShown) -> String {
         (Origin::Own, _) => "your own",
         (Origin::Named, _) => "named by you",
         (Origin::Found, TrustExtent::Whole) => "found, trusted",
-        (Origin::Found, TrustExtent::Tightening) => "found, only what tightens counts",
+        (Origin::Found, TrustExtent::Tightening) => "found, only its restrictions apply",
     };
     match left_out(layer).as_slice() {
         [] => format!("# {file}: {what}"),
@@ -90,7 +90,9 @@ pub(crate) fn is_left_out(layer: &LayerShown) -> Option<String> {
     let place = layer.file.parent().unwrap_or(&layer.file);
     match layer.held {
         _ if layer.left_out.is_empty() => None,
-        TrustExtent::Whole => Some("your own files or what everybody knows bound it".into()),
+        TrustExtent::Whole => {
+            Some("it may not exceed your own files or the well-known defaults".into())
+        }
         TrustExtent::Tightening => Some(format!(
             "if you trust it: bonded trust {}",
             written_out(&place.to_string_lossy())

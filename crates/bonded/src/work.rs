@@ -150,7 +150,7 @@ impl Site<'_> {
             WorkEnd::Waits(runs) => {
                 for run in runs {
                     output::stderr(&format!(
-                        "run {run} waits for a person: `bonded approve {run}` or `bonded deny {run}`, then \
+                        "run {run} needs approval: `bonded approve {run}` or `bonded deny {run}`, then \
                          `bonded work --resume {}`",
                         record.id
                     ));

@@ -37,19 +37,16 @@ pub enum AgentError {
     #[error(transparent)]
     Provider(#[from] ProviderError),
     /// No source names a model, and there is no default one.
-    #[error(
-        "no model is named; write `models: PROVIDER/MODEL` into the agent file or say --models"
-    )]
+    #[error("no model is set; add `models: PROVIDER/MODEL` to the agent file or use --models")]
     NoModel,
     /// The provider is known to want a key, and its variable is not set or empty.
     #[error(
-        "provider {provider:?} needs a key; set the variable {variable}, or write apiKey into the configuration"
+        "provider {provider:?} needs a key; set the variable {variable}, or add apiKey to the configuration"
     )]
     NoKey { provider: String, variable: String },
     /// `accepts.like` names a model of which nothing is known, so nothing can be taken from it.
     #[error(
-        "providers.{provider} says that {model:?} is like {like:?}, and nothing is known of a model of that name; name \
-         another one, or leave `like` out"
+        "providers.{provider}: {model:?} is set to be like {like:?}, which is not a known model; name a known one, or remove `like`"
     )]
     UnknownLike {
         provider: String,
@@ -58,7 +55,7 @@ pub enum AgentError {
     },
     /// What is said in `accepts`, together with what is known of the model, cannot all hold.
     #[error(
-        "what providers.{provider} says of {model:?} contradicts itself: {why}; mend its `accepts`"
+        "the settings of {model:?} in providers.{provider} contradict each other: {why}; correct its `accepts`"
     )]
     Accepts {
         provider: String,
@@ -71,18 +68,18 @@ pub enum AgentError {
     /// The agent file may only tighten, and would lose the tools that it names: it is not run without
     /// them.
     #[error(
-        "{} uses tools of your own configuration, so it cannot run without being trusted",
+        "{} uses tools from your own configuration, so it must be trusted before it can run",
         file.display()
     )]
     NotWithout { file: PathBuf },
     /// The schema or format of the report cannot be held to.
-    #[error("{}: the schema of the output is not usable: {source}", file.display())]
+    #[error("{}: the output schema cannot be used: {source}", file.display())]
     BadOutputSchema { file: PathBuf, source: ReportFault },
     /// The agent takes JSON, and was given something else.
     #[error("the input of agent {agent:?} must be JSON: {why}")]
     InputNotJson { agent: String, why: String },
     /// The input is JSON and does not fit the schema; `place` is where in it.
-    #[error("the input of agent {agent:?} does not fit its schema: {place}: {why}")]
+    #[error("the input of agent {agent:?} does not match its schema: {place}: {why}")]
     InputInvalid {
         agent: String,
         place: String,
@@ -104,7 +101,7 @@ pub enum AgentError {
     )]
     NoLogin { name: String, servers: String },
     /// The agent names a server that is switched off: it would run without what it was written for.
-    #[error("MCP server {name:?} is switched off in the configuration (enabled: false)")]
+    #[error("MCP server {name:?} is disabled in the configuration (enabled: false)")]
     DisabledServer { name: String },
     /// A server that the run must have did not start, or a login failed.
     #[error(transparent)]
@@ -126,17 +123,17 @@ pub enum AgentError {
     Catalog(BadCatalog),
     /// The configuration names a vocabulary that the program does not have.
     #[error(
-        "the vocabulary {name:?} of model {model:?} is not known; use o200k_base, cl100k_base, claude, qwen or approximate"
+        "unknown vocabulary {name:?} for model {model:?}; use o200k_base, cl100k_base, claude, qwen or approximate"
     )]
     UnknownTokenizer { name: String, model: String },
     /// An agent can be reached from itself; `chain` names the files on the way.
-    #[error("agent {} calls itself through {chain}; take one of them out of `agents`", file.display())]
+    #[error("agent {} calls itself through {chain}; remove one of them from `agents`", file.display())]
     Cycle { file: PathBuf, chain: String },
     /// Agents call each other through more than `max` levels.
-    #[error("agents call each other more than {max} deep, at {}", file.display())]
+    #[error("agents call each other more than {max} levels deep, at {}", file.display())]
     TooDeep { file: PathBuf, max: usize },
     /// A called agent has no description, by which a model would choose it.
-    #[error("{} has no description; other agents can call it only with one", file.display())]
+    #[error("{} has no description; add one so that other agents can call it", file.display())]
     NoDescription { file: PathBuf },
     /// Two agents of one caller would be the same tool.
     #[error("two agents are called {name:?}; give one of them a toolName of its own")]

@@ -82,12 +82,11 @@ fn io_error(error: OpenError) -> io::Error {
         OpenError::Outside { .. } => rustix::io::Errno::XDEV.into(),
         OpenError::Io { source, .. } => source,
         OpenError::Directory { .. } | OpenError::Special { .. } => {
-            io::Error::other("it is no regular file")
+            io::Error::other("it is not a regular file")
         }
         OpenError::Link { .. } => io::Error::new(
             IS_LINK,
-            "it is a symbolic link; what is found counts only as a file itself, so put the file here or name it \
-             with --config",
+            "it is a symbolic link, and a configuration that is found must be a regular file; put the file here or name it with --config",
         ),
         other @ (OpenError::TooLarge { .. } | OpenError::TooManyEntries { .. }) => {
             io::Error::other(other)
@@ -122,7 +121,7 @@ pub(crate) fn open_no_link(path: &Path) -> io::Result<OpenFile> {
 /// messages and comparisons.
 fn looked_at(file: File, named: &Path) -> io::Result<OpenFile> {
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let real = real_path(file.as_raw_fd())
         .or_else(|| named.canonicalize().ok())
@@ -144,7 +143,7 @@ impl OpenFile {
         }
         match secrets.hold(&self.file) {
             Ok(false) => Ok(()),
-            Ok(true) => Err("it is another name of a file that holds secrets".into()),
+            Ok(true) => Err("it is a hard link to a file that holds secrets".into()),
             Err(error) => Err(error.to_string()),
         }
     }

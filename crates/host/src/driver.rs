@@ -1,4 +1,5 @@
-//! The driver: performs an effect, gives what came of it to the kernel, makes the step durable, goes on.
+//! The driver: performs an effect, gives the result to the kernel, makes the step durable, and
+//! continues.
 //!
 //! The order is the guarantee: an effect is given out only once the step that asks for it is durable,
 //! so that a crash at any point leaves a log from which the next process knows what was begun. Nothing

@@ -22,25 +22,23 @@ pub enum HostError {
     #[error("run {run} was taken over by another process")]
     TakenOver { run: RunId },
     /// The id names a run that was asked something else.
-    #[error("run {run} exists already with another goal; choose another id")]
+    #[error("run {run} already exists with another goal; choose another id")]
     OtherGoal { run: RunId },
     /// A new run was to have the id of one that exists.
-    #[error("run {run} exists already; choose another id")]
+    #[error("run {run} already exists; choose another id")]
     IdTaken { run: RunId },
     /// A fork was asked for at a turn that the run does not have.
     #[error("run {run} has no turn {turn}; it has {turns}")]
     NoSuchTurn { run: RunId, turn: u32, turns: u32 },
     /// The run works on an item of a plan, and is gone on with by that plan alone.
-    #[error(
-        "run {run} is for an item of plan {plan}, and goes on with it: bonded work --resume {plan}"
-    )]
+    #[error("run {run} belongs to plan {plan}; resume the plan: bonded work --resume {plan}")]
     OfPlan { run: RunId, plan: String },
     /// What was kept outside the store knows more of the run than its log: to go on would do things
     /// again.
-    #[error("run {run} is not gone on with: {why}; restore the store from a backup")]
+    #[error("run {run} cannot be resumed: {why}; restore the store from a backup")]
     Cut { run: RunId, why: String },
     /// The process is about to end. Nothing is lost, and the run can be resumed.
-    #[error("run {run} was interrupted: bonded resume {run}")]
+    #[error("run {run} was interrupted; resume it: bonded resume {run}")]
     Interrupted { run: RunId },
     /// The working directory is missing or cannot be opened.
     #[error("the working directory {dir} cannot be used: {why}")]

@@ -78,7 +78,7 @@ impl Instructions {
             let shown = written_out(&file.to_string_lossy());
             let (all, most) = (text.len(), SENT_BYTES_MAX);
             self.warnings.push(format!(
-                "of {shown} only {sent} of {all} bytes are sent: {most} is the most for all files of this name"
+                "only {sent} of the {all} bytes of {shown} are sent: the limit for all files of this name is {most}"
             ));
         }
         if sent > 0 {
@@ -174,7 +174,7 @@ fn read(dir: &Path, secrets: &SecretFiles) -> io::Result<Option<(PathBuf, String
         .extension()
         .is_none_or(|it| !it.eq_ignore_ascii_case("md"))
     {
-        return Err(other("it is a link to a file that is no Markdown".into()));
+        return Err(other("it is a link to a file that is not Markdown".into()));
     }
     opened.check_secret(secrets).map_err(other)?;
     let bytes = opened.read(FILE_BYTES_MAX)?.ok_or_else(|| {

@@ -131,7 +131,7 @@ impl MemoryFile {
         let aside = free.unwrap_or_else(|| name(BROKEN_MAX));
         fs::rename(&self.path, &aside).map_err(|error| self.error("put aside", error))?;
         let explanation = format!(
-            "{why}\nThe agent goes on with what it had. Mend this file and copy it to {:?} to have your change taken in.\n",
+            "{why}\nThe agent continues with the memory that it had. Correct this file and copy it to {:?} to apply your change.\n",
             self.path
         );
         let mut explained = aside.clone().into_os_string();
@@ -259,10 +259,10 @@ fn rendered(memory: &Memory) -> Vec<u8> {
 
 /// A memory, or what is wrong with the text and where.
 fn parse(content: &[u8]) -> Result<Memory, String> {
-    let text = std::str::from_utf8(content).map_err(|_| "this is no UTF-8 text".to_owned())?;
+    let text = std::str::from_utf8(content).map_err(|_| "this is not UTF-8 text".to_owned())?;
     let read: Result<serde_json::Map<String, Value>, _> = serde_json::from_str(text);
     match read {
         Ok(_) => Ok(Memory::read(text).unwrap_or_default()),
-        Err(error) => Err(format!("this is no JSON object: {error}")),
+        Err(error) => Err(format!("this is not a JSON object: {error}")),
     }
 }

@@ -1,4 +1,4 @@
-//! Files and directories of what is kept: whoever else uses the machine reads none of it, whatever the umask is, and
+//! Files and directories of what is kept: no other user of the machine can read them, whatever the umask is, and
 //! nothing that an agent puts in their place leads elsewhere.
 //!
 //! What is kept may lie where agents work. So a path is made out once, when the person has named it ([`real_dir`]); from
@@ -107,15 +107,15 @@ impl HeldDir {
         let file = match opened {
             Err(Errno::LOOP) => return Err(refused("it is a symbolic link")),
             // A pipe that nobody reads, a socket, a device that is not there.
-            Err(Errno::NXIO | Errno::NODEV) => return Err(refused("it is no regular file")),
+            Err(Errno::NXIO | Errno::NODEV) => return Err(refused("it is not a regular file")),
             opened => File::from(opened?),
         };
         let found = file.metadata()?;
         if !found.is_file() {
-            return Err(refused("it is no regular file"));
+            return Err(refused("it is not a regular file"));
         }
         if found.uid() != rustix::process::geteuid().as_raw() {
-            return Err(refused("it belongs to somebody else"));
+            return Err(refused("it belongs to another user"));
         }
         // The other name may be a file that an agent may not write.
         if found.nlink() != 1 {
@@ -160,7 +160,9 @@ fn made(above: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
 fn on_the_way(errno: Errno, at: &Path) -> io::Error {
     let is_link = || at.symlink_metadata().is_ok_and(|it| it.is_symlink());
     let why = match errno {
-        Errno::LOOP | Errno::NOTDIR if is_link() => "is a symbolic link, which may be an agent's",
+        Errno::LOOP | Errno::NOTDIR if is_link() => {
+            "is a symbolic link, which an agent may have made"
+        }
         Errno::NOTDIR => "is not a directory",
         errno => return io::Error::from(errno),
     };

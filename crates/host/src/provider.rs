@@ -1,4 +1,4 @@
-//! From what a person says of a model to a target: names that everybody knows, and where their keys lie.
+//! From what a person says of a model to a target: well-known names, and where their keys are.
 //!
 //! A provider of this list needs no configuration: its name, the model and a variable with the key are
 //! enough. Addresses and variables follow the services' own clients, so that whoever has those set up
@@ -106,7 +106,7 @@ pub enum ProviderError {
         meant: Option<String>,
     },
     /// A provider and nothing after the slash.
-    #[error("{model:?} names no model; write {provider}/MODEL")]
+    #[error("{model:?} does not name a model; write {provider}/MODEL")]
     NoModel { model: String, provider: String },
     /// Not an address of the web.
     #[error("the base URL {url:?} does not begin with http:// or https://")]
@@ -118,16 +118,15 @@ pub enum ProviderError {
     SecretInUrl,
     /// Azure has no address that everybody knows.
     #[error(
-        "nobody says where Azure is; set AZURE_OPENAI_ENDPOINT to your resource's address, or write its baseUrl into \
-         the configuration"
+        "the address of Azure is not set; set AZURE_OPENAI_ENDPOINT to your resource's address, or add its baseUrl to the configuration"
     )]
     NoAzureEndpoint,
     /// The file of a script does not exist.
-    #[error("the script {path:?} cannot be found from here")]
+    #[error("script {path:?} not found")]
     NoScript { path: String },
     /// A key would go to an address that its holder does not list.
     #[error(
-        "the key of {provider} is for another place than {endpoint:?}; whoever holds it lists where it may go"
+        "the key of {provider} may not be sent to {endpoint:?}; the owner of the key lists the addresses that may get it"
     )]
     Misdirected { provider: String, endpoint: String },
 }

@@ -1,4 +1,4 @@
-//! Files at paths where a stranger may have put something else: a pipe or a device makes nobody wait, and no more is
+//! Files at paths where a stranger may have put something else: a pipe or a device does not block, and no more is
 //! read than was allowed.
 //!
 //! Links are followed: what is read here is judged by what it says, wherever it lies.
@@ -100,7 +100,7 @@ pub fn take_line(
 }
 
 fn special() -> io::Error {
-    io::Error::other("it is no regular file")
+    io::Error::other("it is not a regular file")
 }
 
 fn too_large(bytes_max: u64) -> io::Error {
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(too_large.kind(), io::ErrorKind::FileTooLarge);
         for name in ["pipe", "socket", "zero", "."] {
             let refused = read(&path(name), 4).expect_err("it is none");
-            assert_eq!(refused.to_string(), "it is no regular file", "{name}");
+            assert_eq!(refused.to_string(), "it is not a regular file", "{name}");
         }
         let missing = read(&path("none"), 4).expect_err("there is none");
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);

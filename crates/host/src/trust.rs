@@ -1,4 +1,4 @@
-//! Trust in files that somebody else may have written: configuration and agent files that are found, not named.
+//! Trust in files that others may have written: configuration and agent files that are found, not named.
 //!
 //! What is found counts whole only if a person trusts just this content; else only what tightens of it counts, or
 //! nothing starts. Nothing here is printed: a surface that has a person asks the question.

@@ -73,7 +73,7 @@ impl Log {
         let (source, entries) = (&claim.source, self.hashes.len() as u64);
         if let Some(had) = claim.entries.filter(|had| *had > entries) {
             return Some(format!(
-                "{source} knows entry {had}, and the log has {entries}: its end was cut off"
+                "{source} records entry {had}, but the log has {entries}: its end was cut off"
             ));
         }
         let place = match (claim.hash, claim.entries) {
@@ -87,10 +87,10 @@ impl Log {
         let is_last = place + 1 == entries || claim.hash.is_none() && claim.entries.is_none();
         match claim.is_end {
             true if self.run.termination().is_none() => Some(format!(
-                "{source} says that the run had ended, and the log has no end: it was cut off"
+                "{source} says that the run had ended, but the log has no end: it was cut off"
             )),
             true if !is_last => Some(format!(
-                "{source} says that the run ended with entry {}, and the log goes on",
+                "{source} says that the run ended with entry {}, but the log continues",
                 place + 1
             )),
             _ => None,
@@ -107,8 +107,8 @@ impl Log {
     fn other(&self, claim: &Claim) -> String {
         let (source, hash) = (&claim.source, claim.hash.unwrap_or(Hash::ZERO));
         let what = match self.run.termination() {
-            Some(_) => "the log is another one",
-            None => "its end was cut off, or it is another one",
+            Some(_) => "this is a different log",
+            None => "its end was cut off, or this is a different log",
         };
         format!("{source} names the head {hash}, which the log does not hold: {what}")
     }

@@ -1,5 +1,5 @@
-//! What a run may do without asking: rules by the tools' names, and what changes once data that nobody
-//! vouches for has entered the run.
+//! What a run may do without asking: rules by the tools' names, and what changes once untrusted data
+//! has entered the run.
 
 mod pattern;
 

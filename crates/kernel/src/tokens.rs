@@ -1,4 +1,4 @@
-//! How many tokens a text has, where nobody has counted them yet.
+//! How many tokens a text has, before they are counted.
 //!
 //! A request is weighed before it is sent, and no provider counts in advance. So texts are estimated by tables that were
 //! measured with the vocabularies themselves, and each count that comes back with a reply corrects the estimates for that

@@ -64,7 +64,8 @@ impl RequestUnderWay {
         let stop = self.session.over.child_token();
         let mut watched = lock(&self.session.watched);
         if watched.len() >= WATCHED_MAX && !watched.contains_key(uri) {
-            let message = format!("{WATCHED_MAX} resources are watched already; unsubscribe one");
+            let message =
+                format!("{WATCHED_MAX} resources are already watched; unsubscribe from one");
             return Err(McpFault::invalid_request(message));
         }
         if let Some(before) = watched.insert(uri.to_owned(), stop.clone()) {

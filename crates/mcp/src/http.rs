@@ -73,7 +73,7 @@ impl<S: Served> Endpoint<S> {
         if origin::is_welcome(headers, self.has_tokens) {
             return None;
         }
-        let message = "pages of other origins are not answered";
+        let message = "requests from pages of other origins are refused";
         Some(refused(StatusCode::FORBIDDEN, message).response())
     }
 
@@ -138,7 +138,7 @@ impl<S: Served> Endpoint<S> {
         let mut response = json(StatusCode::OK, &reply);
         if session.is_greeted() {
             let id = self.sessions.keep(session, news).ok_or_else(|| {
-                let message = "there are too many sessions; come back later";
+                let message = "there are too many sessions; try again later";
                 refused(StatusCode::SERVICE_UNAVAILABLE, message)
             })?;
             if let Ok(id) = HeaderValue::from_str(&id) {
@@ -199,12 +199,12 @@ impl<S: Served> Endpoint<S> {
         if let Some(last) = last_event_id(headers) {
             let pieces = session.streams().take_up(last);
             return pieces.map(events::answer).ok_or_else(|| {
-                let message = "this stream is not kept any more; ask again with the same key";
+                let message = "this stream is no longer kept; ask again with the same key";
                 refused(StatusCode::BAD_REQUEST, message)
             });
         }
         let news = listening.begin().ok_or_else(|| {
-            let message = "somebody listens to this session already";
+            let message = "another client already listens to this session";
             refused(StatusCode::CONFLICT, message)
         })?;
         let ends = [session.over().clone(), self.stop.clone()];

@@ -153,7 +153,7 @@ pub(super) fn discovered(about: &About) -> Value {
 fn unsupported(requested: &str) -> McpFault {
     let requested: String = requested.chars().take(64).collect();
     let supported: Vec<&str> = GREETED.into_iter().chain([INLINE]).collect();
-    let message = format!("version {requested:?} of the protocol is not spoken here");
+    let message = format!("version {requested:?} of the protocol is not supported");
     McpFault {
         data: Some(json!({ "supported": supported, "requested": requested })),
         ..McpFault::new(UNSUPPORTED_VERSION, message)

@@ -119,7 +119,8 @@ type Answered = oneshot::Receiver<Result<Value, McpFault>>;
 impl Drop for Question<'_> {
     fn drop(&mut self) {
         if self.questions.lock().remove(&self.id).is_some() {
-            let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
+            let params =
+                json!({ "requestId": self.id, "reason": "the answer is no longer needed" });
             let notification = message::notification("notifications/cancelled", &params);
             // A client that does not read is not told.
             let _full = self.out.try_send(notification);

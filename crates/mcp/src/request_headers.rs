@@ -39,7 +39,7 @@ pub(super) fn check_version(headers: &HeaderMap) -> Result<(), HttpRefusal> {
     if version.is_none_or(is_known) {
         return Ok(());
     }
-    let message = "this version of the protocol (mcp-protocol-version) is not spoken here";
+    let message = "this version of the protocol (mcp-protocol-version) is not supported";
     Err(refused(StatusCode::BAD_REQUEST, message))
 }
 

@@ -124,7 +124,7 @@ impl RequestClient {
                 questions.ask(&self.out, method, params, patience).await
             }
             _ => {
-                let message = format!("the client has not said that it can be asked {method}");
+                let message = format!("the client has not declared that it supports {method}");
                 Err(McpFault::internal(message))
             }
         }

@@ -184,7 +184,7 @@ impl McpSession {
             name: name_of(params.get("clientInfo")),
         };
         if self.greeted.set(greeted).is_err() {
-            let message = "this client has sent initialize already";
+            let message = "this client has already sent initialize";
             return Err(McpFault::invalid_request(message));
         }
         Ok(lifecycle::greeting(about, version))

@@ -5,17 +5,14 @@ use std::io;
 
 use rustls::{CertificateError, InvalidMessage};
 
-const UNKNOWN_SIGNER: &str = "nobody whom this machine trusts has signed its certificate; if it is a server of your own, add its \
-     certificate to those of the system, or name a file with it in SSL_CERT_FILE";
-const EXPIRED: &str =
-    "its certificate has expired; renew it there, or look whether this machine's clock is right";
-const TOO_EARLY: &str =
-    "its certificate is not valid yet; look whether this machine's clock is right";
+const UNKNOWN_SIGNER: &str = "this machine does not trust its certificate; if it is a server of your own, add its certificate to those of the system, or name a file with it in SSL_CERT_FILE";
+const EXPIRED: &str = "its certificate has expired; renew it there, or check this machine's clock";
+const TOO_EARLY: &str = "its certificate is not valid yet; check this machine's clock";
 const OTHER_NAME: &str = "its certificate is for another name; use the name that it is for";
-const REVOKED: &str = "its certificate was revoked; ask whoever runs it";
+const REVOKED: &str = "its certificate was revoked; ask the server's operator";
 const NO_TLS: &str =
-    "it does not speak TLS there; write http:// if it is a server without, or look at the port";
-const NOTHING_IN_COMMON: &str = "it speaks no version of TLS that is spoken here (1.2 and 1.3)";
+    "it does not speak TLS there; use http:// if the server has no TLS, or check the port";
+const NOTHING_IN_COMMON: &str = "it supports neither TLS 1.2 nor TLS 1.3";
 
 /// What the TLS below an error refused, and what to do about it; nothing where it was something else.
 pub fn tls_refusal(error: &(dyn Error + 'static)) -> Option<String> {

@@ -26,7 +26,7 @@ impl Append {
     pub(crate) fn new(expected: Head, entries: Arc<[Entry]>) -> Result<Self, StoreError> {
         let refuse = |why: String| Err(StoreError::NotAppendable { why });
         let Some(first) = entries.first() else {
-            return refuse("there are none".into());
+            return refuse("there are no entries".into());
         };
         if expected == Head::EMPTY && !matches!(first.event, Event::RunStarted(_)) {
             return refuse(format!("run {} does not begin with its start", first.run));

@@ -1,4 +1,5 @@
-//! Those who wait in this process for a stream to go on, so that an append wakes only its own stream's waiters.
+//! Tasks that wait in this process for a stream to continue, so that an append wakes only its own stream's
+//! waiters.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

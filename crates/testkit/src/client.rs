@@ -1,4 +1,4 @@
-//! Somebody who asks a server, and how they show who they are.
+//! A client of a server, and how it authenticates.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! The shape of a tool that works on files: parse, then work off the async threads.
+//! The shape of a tool that works on files: parse, then work outside the async threads.
 
 use std::sync::Arc;
 

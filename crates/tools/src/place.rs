@@ -1,4 +1,4 @@
-//! Where a file is to be changed, and how: wholly or not at all, and never over somebody else's change.
+//! Where a file is to be changed, and how: wholly or not at all, and never over another writer's change.
 //!
 //! The directory of the file is held open; whatever is renamed meanwhile, the file is made there. Writers of this
 //! program take turns (`turn.rs` in this process, `lock.rs` between processes). Others take no turns, so what came out

@@ -187,7 +187,7 @@ impl ReadRequest {
             return Ok(());
         }
         let message = format!(
-            "{:?} has {lines} lines, so that there is none at offset {}",
+            "{:?} has only {lines} lines, and offset {} is beyond them",
             self.path, self.offset
         );
         Err(ToolFault::new(fault::PAST_END, message))

@@ -17,7 +17,7 @@ const SCRIPT: &str = "\
 echo x > made; echo x > ../outside; cat ../hidden; mkdir -p sub && echo x > sub/agent.ai; \
 tail -n +3 /proc/self/net/dev; ls /proc/self/fd; echo started";
 
-const SECRET: &str = "nobody-sees-this";
+const SECRET: &str = "kept-from-commands";
 
 /// What a command in the sandbox could do.
 #[derive(Clone, Debug, PartialEq, Eq)]

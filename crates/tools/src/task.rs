@@ -1,4 +1,4 @@
-//! Filesystem work off the async threads, and how it is told to stop.
+//! Filesystem work outside the async threads, and how it is told to stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

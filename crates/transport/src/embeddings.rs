@@ -157,7 +157,7 @@ fn decode(body: &[u8], count: usize) -> Result<Vec<Vec<f32>>, Failure> {
 fn in_order(listed: Vec<Listed>, count: usize) -> Result<Vec<Vec<f32>>, String> {
     if listed.len() != count {
         return Err(format!(
-            "{} embeddings came for {count} texts",
+            "{} embeddings were returned for {count} texts",
             listed.len()
         ));
     }
@@ -166,8 +166,12 @@ fn in_order(listed: Vec<Listed>, count: usize) -> Result<Vec<Vec<f32>>, String> 
         let place = it.index.unwrap_or(at);
         match vectors.get_mut(place) {
             Some(vector @ None) => *vector = Some(it.embedding),
-            Some(_) => return Err(format!("two embeddings came for text {place}")),
-            None => return Err(format!("an embedding came for text {place} of {count}")),
+            Some(_) => return Err(format!("two embeddings were returned for text {place}")),
+            None => {
+                return Err(format!(
+                    "an embedding was returned for text {place} of {count}"
+                ));
+            }
         }
     }
     // As many as there are places, none taken twice: all are taken.
@@ -237,17 +241,17 @@ mod tests {
             (
                 r#"{"data":[{"embedding":[1]}]}"#,
                 Malformed,
-                "1 embeddings came for 2 texts",
+                "1 embeddings were returned for 2 texts",
             ),
             (
                 r#"{"data":[{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}]}"#,
                 Malformed,
-                "3 embeddings came for 2 texts",
+                "3 embeddings were returned for 2 texts",
             ),
             (
                 r#"{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}"#,
                 Malformed,
-                "two embeddings came for text 1",
+                "two embeddings were returned for text 1",
             ),
             (
                 r#"{"data":[{"index":7,"embedding":[1]},{"index":1,"embedding":[1]}]}"#,

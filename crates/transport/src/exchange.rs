@@ -115,7 +115,7 @@ impl Peer {
         let mut message = match elsewhere.as_ref().and_then(|to| to.to_str().ok()) {
             Some(to) if status.is_redirection() => {
                 format!(
-                    "it redirects to {to}, which is not followed; set the endpoint to where the API is"
+                    "it redirects to {to}, which is not followed; set the endpoint to the address of the API"
                 )
             }
             _ if error.message.is_empty() => {

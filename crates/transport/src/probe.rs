@@ -130,7 +130,7 @@ async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Fai
     let key: Value = serde_json::from_slice(&body).unwrap_or_default();
     let remaining = key.pointer("/data/limit_remaining").and_then(Value::as_f64);
     if remaining.is_some_and(|credits| credits <= 0.0) {
-        let message = "the key's limit of credits is used up";
+        let message = "the key has used up its credit limit";
         return Err(failed(FailureClass::Quota, message, false));
     }
     Ok(())

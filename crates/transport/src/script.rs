@@ -58,7 +58,7 @@ pub enum ScriptError {
         why: String,
     },
     /// A run would fail at its first request.
-    #[error("script {} holds no line to play", path.display())]
+    #[error("script {} has no lines to play", path.display())]
     Empty {
         /// As it was given.
         path: PathBuf,

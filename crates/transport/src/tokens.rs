@@ -91,7 +91,7 @@ pub fn vocabulary_of(model: &str) -> Vocabulary {
 /// Why a setting names no vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{name:?} is no tokenizer; use \"tiktoken:MODEL\", \"o200k_base\", \"cl100k_base\", \"claude\", \"qwen\" or \
+    "{name:?} is not a tokenizer; use \"tiktoken:MODEL\", \"o200k_base\", \"cl100k_base\", \"claude\", \"qwen\" or \
      \"approximate\""
 )]
 pub struct UnknownTokenizer {

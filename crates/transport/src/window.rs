@@ -1,5 +1,5 @@
-//! Asks a server how much its model takes in, where nobody else can know: a server of one's own has the window that it was
-//! started with, and a router that of whoever is behind it.
+//! Asks a server for the window of its model, where only the server knows it: a server of one's own has the window that
+//! it was started with, and a router that of the provider behind it.
 //!
 //! What the server runs with counts, not what the model could take. Nothing is asked of the model itself, the key goes
 //! where it goes anyway, and a server that does not say is not at fault.

@@ -147,7 +147,7 @@ fn a_bad_script_is_refused_with_its_file_and_line() {
             "{\"calls\":[{\"arguments\":{}}]}",
             "line 1: missing field `tool`",
         ),
-        ("# nothing\n", "a.jsonl holds no line"),
+        ("# nothing\n", "a.jsonl has no lines"),
     ];
     for (text, expected) in cases {
         let error = Script::parse("a.jsonl", text).expect_err("a bad script");

@@ -101,7 +101,7 @@ impl Complaints {
         }
         let before = match std::mem::take(&mut self.unreported) {
             0 => String::new(),
-            unreported => format!("; {unreported} times more since the last time"),
+            unreported => format!("; {unreported} more times since the last report"),
         };
         tracing::warn!("cannot accept a connection: {error}{before}");
         self.last = Some(Instant::now());
@@ -120,7 +120,7 @@ pub fn raise_descriptors() -> Option<String> {
     let count = found.filter(|count| *count / 2 < CONNECTIONS_MAX as u64)?;
     let most = connections_max();
     Some(format!(
-        "warning: the process may have {count} descriptors only, and so {most} connections; see `ulimit -Hn`"
+        "warning: this process may open only {count} descriptors, hence {most} connections; raise `ulimit -Hn` for more"
     ))
 }
 

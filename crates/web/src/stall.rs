@@ -1,4 +1,4 @@
-//! A connection whose other side must go on reading.
+//! A connection whose other side must keep reading.
 //!
 //! A client that asks for much and reads nothing would keep its place, its request and the memory of the answer for
 //! as long as it likes. Only writes that cannot go on are timed: a silent stream has nothing to write, and a slow

@@ -1,4 +1,4 @@
-//! One way to write JSON (RFC 8785), so that whoever writes the same thing gets the same hash.
+//! One way to write JSON (RFC 8785), so that the same value always has the same hash.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde::Serialize;

@@ -49,7 +49,7 @@ pub enum PlanFaultKind {
     #[error("a plan is one work item (an object) or a list of them, not {found}")]
     NotAPlan { found: String },
     /// The list is empty.
-    #[error("there is no work item in it")]
+    #[error("it has no work items")]
     NoItem,
     /// What may be wrong with anything that people write.
     #[error(transparent)]

@@ -24,7 +24,7 @@ pub struct ItemId(Arc<str>);
 /// Why a text cannot name a work item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{id:?} is not usable as an id: 1 to {ITEM_ID_BYTES_MAX} letters, digits, '.', '_' or '-', not beginning with '.' or '-'"
+    "{id:?} cannot be an id: 1 to {ITEM_ID_BYTES_MAX} letters, digits, '.', '_' or '-', not beginning with '.' or '-'"
 )]
 pub struct BadItemId {
     /// What was written, cut to the longest id.
@@ -81,7 +81,7 @@ pub struct AgentId(u8);
 
 /// Why a text names no agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{agent:?} is no agent: agent-0 to agent-9 are")]
+#[error("{agent:?} is not an agent; use agent-0 to agent-9")]
 pub struct BadAgentId {
     /// What was written, cut to the longest id.
     pub agent: String,

@@ -43,19 +43,19 @@ pub struct Signature {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeFault {
     /// It is JSON of another shape, or its base64 is none.
-    #[error("it is no DSSE envelope: {why}")]
+    #[error("it is not a DSSE envelope: {why}")]
     NotAnEnvelope { why: String },
     /// It is signed, but no statement.
     #[error("it holds {found:?}, not {PAYLOAD_TYPE}")]
     OtherPayload { found: String },
     /// Nobody whose key is at hand has signed it.
-    #[error("no signature on it is good")]
+    #[error("it has no valid signature")]
     NotSigned,
     /// Its payload is no statement of ours.
     #[error("it holds no statement about a receipt: {why}")]
     NotAStatement { why: String },
     /// The predicate is a receipt that fails its own checks.
-    #[error("the receipt in it cannot be relied upon: {0}")]
+    #[error("its receipt is not valid: {0}")]
     Receipt(#[from] ReceiptFault),
     /// Statement and receipt speak of two states.
     #[error("its subject is not the tree of its receipt")]

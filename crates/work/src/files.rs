@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all, also after a crash, and that nobody but their owner may read.
+//! Files that are there whole or not at all, even after a crash, and that only their owner may read.
 //!
 //! Everything that a later process relies on is written here: journals, receipts, records of plans, notes of
 //! attempts. Two rules hold. A file is written under another name, made durable and renamed, so that no reader
@@ -50,7 +50,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T
         return Ok(None);
     };
     let value = serde_json::from_slice(&bytes).map_err(|error| {
-        let why = format!("it is damaged: {error}; restore it, or start the plan anew");
+        let why = format!("it is damaged: {error}; restore it, or start the plan again");
         about(path, io::ErrorKind::InvalidData, &why)
     })?;
     Ok(Some(value))

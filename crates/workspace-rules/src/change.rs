@@ -1,4 +1,4 @@
-//! What somebody wants to change in a workspace, and what has to be known to decide about it.
+//! What a caller wants to change in a workspace, and what has to be known to decide about it.
 //!
 //! A change is a wish and an event is a fact: `decide` turns the one into the other, given a view. A change carries
 //! everything that would make it different the next time, such as drawn ids, so that deciding it is pure. The view is

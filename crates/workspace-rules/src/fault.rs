@@ -115,7 +115,7 @@ pub enum FaultKind {
         why: &'static str,
     },
     /// The pattern is none, or weighs too much once it is compiled.
-    #[error("is no usable pattern: {why}")]
+    #[error("is not a valid pattern: {why}")]
     BadPattern { why: String },
     /// What has a sentence of its own, such as what only the host can know.
     #[error("{why}")]

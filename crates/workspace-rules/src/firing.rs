@@ -41,7 +41,7 @@ pub fn never_begins(run: &AutomationRun, rule: &Rule, is_deleted: bool) -> Optio
     let (depth, most) = (run.depth, rule.draft.max_chain_depth);
     if depth > most {
         let message = format!(
-            "the run would be number {depth} of a chain in which each run was set off by what the one before wrote; \
+            "the run would be number {depth} of a chain in which each run was triggered by what the one before wrote; \
              the rule allows {most} (max_chain_depth)"
         );
         return Some(RunMove::Failed(RunEnd::of(

@@ -1,4 +1,4 @@
-//! What somebody writes of a note: a new one, or what is to be different.
+//! What a caller writes to a note: a new one, or what is to be different.
 //!
 //! These are wishes as they come from a client or an agent: nothing in them is checked, trimmed or bounded yet.
 //! `decide` does that and makes events of them.

@@ -20,7 +20,7 @@ pub use prompt::{AGENT_NAME, AgentPrompt, PROMPT_FILE_BYTES_MAX, PROTOCOL};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptFault {
     /// The bytes are no JSON, or too many; the place is that where reading stopped.
-    #[error("line {line}, column {column}: this is no JSON: {why}")]
+    #[error("line {line}, column {column}: this is not JSON: {why}")]
     NotJson {
         line: usize,
         column: usize,

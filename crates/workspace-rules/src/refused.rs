@@ -43,7 +43,7 @@ pub enum Refused {
     OperationNotFound { operation_id: OperationId },
     /// The review is about something else than what waits; the digest is that of what waits.
     #[error(
-        "operation {operation_id} is not what was looked at; nothing was decided: look at it as it is now, with its digest {digest}"
+        "operation {operation_id} has changed since it was reviewed; nothing was decided: review it again, with its digest {digest}"
     )]
     OtherOperation {
         operation_id: OperationId,
@@ -56,7 +56,7 @@ pub enum Refused {
         why: String,
     },
     /// The actor is a member with too small a role, or an agent that wants more than to write notes.
-    #[error("this needs the role {needs} in the workspace; ask an admin of it")]
+    #[error("this needs the role {needs} in the workspace; ask one of its admins")]
     RoleForbidden { needs: Role },
     /// An agent wrote outside of the workspace of its run, or after the run had ended.
     #[error(
@@ -70,7 +70,7 @@ pub enum Refused {
     ForeignEvent { event_id: EventId },
     /// An owner of a workspace wanted to remove or demote the owner of the installation.
     #[error(
-        "this is the owner of the installation: no other owner of the workspace removes them or makes them less"
+        "this is the owner of the installation: other owners of the workspace can neither remove nor demote them"
     )]
     OwnerOfAll,
     /// Carries the note as it is, so that the client can merge.
@@ -105,13 +105,13 @@ pub enum Refused {
     #[error("user {user_id} is disabled; enable them first")]
     UserDisabled { user_id: UserId },
     /// The token was revoked, never was one, or belongs to somebody who is kept out.
-    #[error("this token is not known here")]
+    #[error("this token is not valid")]
     TokenUnknown,
     /// The session was ended, or its person is kept out.
-    #[error("this session is over; log in again")]
+    #[error("this session has ended; log in again")]
     SessionOver,
     /// Between the check of the password and the write, the password was changed.
-    #[error("this name and this password do not belong together any more")]
+    #[error("this name and password no longer match")]
     PasswordChanged,
     /// What is asked is for one person alone.
     #[error("only the owner of the installation may do this")]

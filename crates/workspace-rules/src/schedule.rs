@@ -99,12 +99,12 @@ pub(super) const FORM: &[FormRow] = &[
     FormRow::new(
         "catch_up",
         FormKind::Word(CATCH_UP_WORDS),
-        "What becomes of times that were missed: skip, once or all [default: once]",
+        "What to do about missed times: skip, once or all [default: once]",
     ),
     FormRow::new(
         "overlap",
         FormKind::Word(OVERLAP_WORDS),
-        "What becomes of a time that comes while a run of the rule has not ended: skip or queue [default: skip]",
+        "What to do when a time comes while a run of the rule is under way: skip or queue [default: skip]",
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! `config.json` in the data directory: what the server of a workspace is told by whoever runs it.
+//! `config.json` in the data directory: what the operator of a workspace server configures.
 //!
 //! Every key has a value of ours, so that an empty object is a whole configuration. No secret belongs into it: keys of
 //! providers come from the environment or from `.env` beside it.
@@ -35,11 +35,11 @@ pub struct ReadConfig {
 /// Why a server cannot start with its configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkspaceConfigError {
-    /// The file is there and cannot be read, is no regular file, or is too long.
+    /// The file is there and cannot be read, is not a regular file, or is too long.
     #[error("{} cannot be read: {why}", file.display())]
     Unreadable { file: PathBuf, why: String },
     /// The place is where reading stopped.
-    #[error("{}, line {line}, column {column}: this is no JSON: {why}", file.display())]
+    #[error("{}, line {line}, column {column}: this is not JSON: {why}", file.display())]
     NotJson {
         file: PathBuf,
         line: usize,
@@ -47,7 +47,7 @@ pub enum WorkspaceConfigError {
         why: String,
     },
     /// A line of `.env` that is no assignment.
-    #[error("{}, line {line}: this is no KEY=VALUE", file.display())]
+    #[error("{}, line {line}: this is not KEY=VALUE", file.display())]
     BadEnvFile { file: PathBuf, line: usize },
     /// Everything that is wrong with the file, each with its line.
     #[error("{}: {}", file.display(), faults.join("; "))]
@@ -153,7 +153,7 @@ fn read_text(file: &Path) -> Result<Option<String>, WorkspaceConfigError> {
     match std::fs::metadata(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error.to_string())),
-        Ok(found) if !found.is_file() => return Err(unreadable("it is no regular file".into())),
+        Ok(found) if !found.is_file() => return Err(unreadable("it is not a regular file".into())),
         Ok(found) if found.len() > FILE_BYTES_MAX as u64 => {
             let why = format!("it is longer than {FILE_BYTES_MAX} bytes");
             return Err(unreadable(why));

@@ -94,7 +94,7 @@ impl Embedder {
     /// What a query means, soon or not at all.
     pub async fn embed_query(&self, query: &str) -> Result<Vec<f32>, Failure> {
         let vectors = self.embed(&[query.to_owned()], QUERY_TIMEOUT_MS).await?;
-        let nothing = || Failure::new(FailureClass::Malformed, "no embedding came");
+        let nothing = || Failure::new(FailureClass::Malformed, "no embedding was returned");
         vectors.into_iter().next().ok_or_else(nothing)
     }
 

@@ -80,7 +80,7 @@ pub fn read(text: &str) -> Result<NoteFile, String> {
         Some(written) => match times::parse(written) {
             Some(at) => Ok(Some(at)),
             None => Err(format!(
-                "{name}: {written:?} is no time as 2026-11-15T18:00:00.000Z"
+                "{name}: {written:?} is not a time such as 2026-11-15T18:00:00.000Z"
             )),
         },
     };

@@ -108,7 +108,7 @@ impl Indexer {
             }
             self.show(notes).await?;
             if pause.take().is_some() {
-                (self.tell)("the provider answers again, and notes are indexed");
+                (self.tell)("the provider answers again; notes are being indexed");
             }
         }
     }
@@ -197,7 +197,7 @@ impl Indexer {
         for note in notes {
             self.set_aside.insert(note.note_id, note.version);
             (self.tell)(&format!(
-                "the provider does not take the note {}, which is found by its words only: {}",
+                "the provider rejects note {}, which can be found only by its words: {}",
                 note.note_id, failure.message
             ));
         }

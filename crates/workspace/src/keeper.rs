@@ -67,16 +67,16 @@ pub enum KeeperError {
     #[error("the action's provider: {0}")]
     Provider(#[from] ProviderError),
     /// The rule was saved with a name that is none any more.
-    #[error("{name:?} is no name of a memory; write the rule anew with one such as inbox.json")]
+    #[error("{name:?} is not the name of a memory; change the rule to use one such as inbox.json")]
     NoMemory { name: String },
     /// The log names another file than the action does; going on could write into the memory of another workspace.
     #[error(
-        "the run was begun with a memory that is not its workspace's; cancel it and launch the rule again"
+        "the run was started with a memory of another workspace; cancel it and launch the rule again"
     )]
     OtherMemory,
     /// The list of providers became shorter while the run was under way.
     #[error(
-        "the run was begun with the provider at {endpoint}, which config.json does not list any more; cancel it and launch the rule again"
+        "the run was started with the provider at {endpoint}, which config.json no longer lists; cancel it and launch the rule again"
     )]
     OtherProvider { endpoint: String },
     /// The file of the memory cannot be read or written.

@@ -68,9 +68,7 @@ impl Matcher {
                 Err(error) => error,
             };
             let shared = self.shared.clone();
-            shared
-                .pause("the events could not be looked at", &error)
-                .await;
+            shared.pause("the events could not be read", &error).await;
         }
     }
 

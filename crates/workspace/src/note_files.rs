@@ -1,5 +1,5 @@
-//! Markdown files of a directory that somebody else may have written, with those of the directories in it: only what
-//! lies there is read, never what a link leads to.
+//! Markdown files of a directory that others may have written, with those of the directories in it: only what lies
+//! there is read, never what a link leads to.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,7 @@ impl NoteDir {
                 .extension()
                 .is_some_and(|it| it.eq_ignore_ascii_case("md"));
             let why = match entry.kind {
-                EntryKind::Directory if is_hidden => Some("hidden directories are not looked into"),
+                EntryKind::Directory if is_hidden => Some("hidden directories are skipped"),
                 EntryKind::Directory if dir.components().count() >= DEPTH_MAX => {
                     Some("it lies too deep")
                 }
@@ -103,7 +103,7 @@ impl NoteDir {
                     continue;
                 }
                 EntryKind::File => None,
-                EntryKind::Link | EntryKind::Other if is_note => Some("it is no regular file"),
+                EntryKind::Link | EntryKind::Other if is_note => Some("it is not a regular file"),
                 EntryKind::Link | EntryKind::Other => Some("it is a link, a pipe or a device"),
             };
             match why {

@@ -1,4 +1,4 @@
-//! What whoever runs a server is told: sentences, as they come.
+//! What the operator of a server is told: sentences, as they come.
 
 use std::sync::Arc;
 

@@ -109,6 +109,6 @@ fn why(error: &OpenError) -> String {
         OpenError::Directory { .. }
         | OpenError::NotADirectory { .. }
         | OpenError::Special { .. }
-        | OpenError::TooManyEntries { .. } => "it is no regular file".into(),
+        | OpenError::TooManyEntries { .. } => "it is not a regular file".into(),
     }
 }

@@ -175,7 +175,7 @@ impl ProviderHealth {
         let was_well = before.is_none_or(|before| *before == ProviderState::Well);
         match (was_well, self.trouble(now)) {
             (true, Some((what, how))) => Some(format!("{what}; {how}")),
-            (false, None) => Some(format!("{} can be asked again", self.place())),
+            (false, None) => Some(format!("{} is available again", self.place())),
             _ => None,
         }
     }

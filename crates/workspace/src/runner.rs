@@ -233,7 +233,7 @@ async fn move_run(shared: &EngineState, run: &RunId, to: RunMove) -> Result<bool
         Ok(written) => Ok(!written.events.is_empty()),
         Err(WorkspaceError::Refused(Refused::RunCannotMove { .. })) => Ok(false),
         Err(WorkspaceError::Refused(refused)) => {
-            shared.tell(&format!("run {run} cannot move: {refused}"));
+            shared.tell(&format!("run {run} cannot change its state: {refused}"));
             Ok(false)
         }
         Err(error) => Err(error),

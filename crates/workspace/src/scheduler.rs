@@ -69,7 +69,7 @@ impl Scheduler {
             }
             if let Err(error) = self.look().await {
                 shared
-                    .pause("the schedules could not be looked at", &error)
+                    .pause("the schedules could not be checked", &error)
                     .await;
                 continue;
             }
@@ -198,7 +198,7 @@ impl ScheduledRule {
     ) -> Result<(), WorkspaceError> {
         let rule = self.rule.rule_id;
         let message = format!(
-            "{} instants of rule {rule} were missed and are not made up for: catch_up all makes up for the latest {CAUGHT_UP_MAX}",
+            "{} scheduled times of rule {rule} were missed and are not caught up on: catch_up all covers the latest {CAUGHT_UP_MAX}",
             left.count
         );
         shared.tell(&message);

@@ -1,4 +1,4 @@
-//! The action `work`: a plan, worked off by a process of this program.
+//! The action `work`: a plan, run by a process of this program.
 //!
 //! A process of its own, because only one that has a single thread can make mounts that nobody else sees, and because
 //! a plan that was interrupted goes on from its own records, whoever resumes it. The plan's id follows from the run:

@@ -104,11 +104,11 @@ impl Outcome {
             format!("the log ends with {last:?}"),
         );
         must(
-            self.verify.contains("chain whole"),
+            self.verify.contains("log intact"),
             format!("verify: {}", self.verify),
         );
         must(
-            self.replay.contains("all equal"),
+            self.replay.contains("replay matches"),
             format!("replay: {}", self.replay),
         );
         findings
@@ -242,8 +242,8 @@ mod tests {
         Outcome {
             exit_code: Some(1),
             result: RESULT.into(),
-            verify: "run 1: 4 entries, chain whole".into(),
-            replay: "run 1: 2 steps, all equal".into(),
+            verify: "run 1: log intact: 4 entries".into(),
+            replay: "run 1: replay matches: 2 steps".into(),
             log: LOG.into(),
             window: 512,
         }

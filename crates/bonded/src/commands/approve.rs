@@ -138,7 +138,7 @@ async fn too_late(store: &Arc<dyn Store>, run: &Run) -> CliError {
 /// What waits now was just shown.
 fn other_call(run: &Run, waits: &PendingReview) -> CliError {
     let message = format!(
-        "the call that waits is not the one that was looked at: now it is call {} of turn {}, as shown",
+        "the pending call is not the one that you saw: it is now call {} of turn {}, as shown",
         waits.call.call, waits.call.turn
     );
     let hint = format!("if it may be executed: {}", waiting::approval(run, waits));
@@ -185,14 +185,14 @@ fn nothing_waits(run: &Run, other: Option<&PendingReview>) -> CliError {
     let id = text::short_id(run.id());
     let message = match (other, run.termination()) {
         (Some(other), _) => format!(
-            "run {id} waits for call {} of turn {} ({}), not for the one that was named",
+            "run {id} waits for call {} of turn {} ({}), not for the one you named",
             other.call.call, other.call.turn, other.call.tool
         ),
         (None, Some(end)) => format!(
-            "no call of run {id} waits: it ended as {}",
+            "nothing to approve: run {id} has finished ({})",
             end.kind.as_str()
         ),
-        (None, None) => format!("no call of run {id} waits for a person"),
+        (None, None) => format!("no call of run {id} needs approval"),
     };
     CliError::new(Code::NothingWaits, message).hint(format!("look at it: bonded show {id}"))
 }

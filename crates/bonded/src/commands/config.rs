@@ -78,7 +78,7 @@ impl<'a> From<&'a Explained> for ValueAnswer<'a> {
     }
 }
 
-/// Whether the configuration is good, for programs.
+/// Whether the configuration is valid, for programs.
 #[derive(Serialize)]
 struct CheckAnswer<'a> {
     ok: bool,
@@ -144,7 +144,7 @@ fn check(args: &ConfigPlaceArgs) -> Result<ExitCode, CliError> {
             .iter()
             .for_each(|warning| output::stderr(&format!("warning: {warning}")));
         if problems.is_empty() {
-            output::stdout("the configuration is good");
+            output::stdout("the configuration is valid");
         }
     }
     let mut problems = problems.into_iter();

@@ -66,7 +66,7 @@ fn check_all(vault: &Vault, paths: &[PathBuf]) -> Result<(), CliError> {
     if broken.is_empty() {
         return Ok(());
     }
-    let message = format!("nothing was taken in: {} files are broken", broken.len());
+    let message = format!("nothing was imported: {} files are broken", broken.len());
     let error = CliError::new(Code::Usage, message);
     Err(broken
         .into_iter()

@@ -21,7 +21,7 @@ use bonded_serve::mcp::Offer;
 
 /// The client decides when it is over, so runs are not waited for.
 const STOPPING: Stopping = Stopping {
-    message: "letting go of the runs under way; press Ctrl-C again to stop at once",
+    message: "interrupting the active runs; press Ctrl-C again to stop now",
     exit_code: 1,
 };
 

@@ -45,7 +45,7 @@ pub(crate) async fn note(args: &NoteArgs) -> Result<ExitCode, CliError> {
                 })
                 .await?;
             output::stderr(&format!(
-                "deleted {:?}; `bonded note undelete {note_id}` has it back",
+                "deleted {:?}; `bonded note undelete {note_id}` restores it",
                 note.title
             ));
         }
@@ -207,7 +207,7 @@ async fn edit(notes: &Notebook, args: &NoteEditArgs) -> Result<(), CliError> {
         let editor = Editor::of_variables();
         let editor = editor.ok_or_else(|| CliError::new(Code::Usage, message))?;
         let Some(written) = editor.edit(&note.markdown)? else {
-            output::stderr(&format!("{:?} is as it was", note.title));
+            output::stderr(&format!("{:?} is unchanged", note.title));
             return Ok(());
         };
         edit.markdown = Some(edited.insert(written).text.clone());

@@ -52,7 +52,7 @@ fn equal(args: &ReplayArgs, id: &RunId, audit: &Audit) {
         });
     } else {
         output::stdout(&format!(
-            "run {id}: {steps} steps, {entries} entries, all equal"
+            "run {id}: replay matches: {steps} steps, {entries} entries"
         ));
     }
 }

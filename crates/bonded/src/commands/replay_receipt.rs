@@ -70,9 +70,7 @@ fn tell(args: &ReplayArgs, receipt: &Receipt, replayed: &ReplayComparison) {
         });
     } else if replayed.is_equal() {
         let found = replayed.found;
-        output::stdout(&format!(
-            "item {item}: replayed, and the state is the same: {found}"
-        ));
+        output::stdout(&format!("item {item}: the replay matches: {found}"));
     }
 }
 

@@ -127,7 +127,7 @@ fn check_prompt(book: &Notebook, draft: &RuleDraft) -> Result<(), CliError> {
 
 /// All faults at once, each with its place, so that a rule is not corrected one by one.
 fn invalid(faults: &[Fault]) -> CliError {
-    let error = CliError::new(Code::Refused, "RULE_INVALID: the rule cannot be kept");
+    let error = CliError::new(Code::Refused, "RULE_INVALID: the rule is invalid");
     faults
         .iter()
         .fold(error, |error, fault| error.hint(fault.to_string()))

@@ -34,8 +34,7 @@ use crate::{agents, goal, output, refused, settings, signals};
 use bonded_host::keeping::Keeper;
 
 /// Said of a text on stdout that the model gave for no answer.
-const NOT_FINAL: &str =
-    "what stands on stdout is not a final answer: it is what the model said last";
+const NOT_FINAL: &str = "stdout has the model's last message, not a final answer";
 
 /// A tree that was left half published is warned of, and no reason to refuse: the run may be there to look into it.
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
@@ -114,7 +113,7 @@ fn goal_and_material(args: &RunArgs) -> Result<(String, Option<Piped>), CliError
 fn refuse_material_of_json(prepared: &RunSetup, piped: Option<&Piped>) -> Result<(), CliError> {
     match piped {
         Some(_) if prepared.takes_json() => {
-            let message = "this agent takes JSON and nothing beside it, and something was piped in";
+            let message = "this agent accepts only JSON, and something was piped in";
             let hint = "give the JSON on stdin alone, or close stdin: < /dev/null";
             Err(CliError::new(Code::BadGoal, message).hint(hint))
         }

@@ -37,7 +37,7 @@ const LISTEN: &str = "127.0.0.1:8130";
 
 /// Runs under way are let go on for a while.
 const STOPPING: Stopping = Stopping {
-    message: "stopping after the runs under way; press Ctrl-C again to stop at once",
+    message: "stopping after the active runs; press Ctrl-C again to stop now",
     exit_code: 1,
 };
 

@@ -93,7 +93,7 @@ fn revoke(record: &TrustRecord, places: &[PathBuf], as_json: bool) -> Result<Exi
         output::stderr("nothing was trusted there");
     }
     for file in &revoked {
-        output::stdout(&format!("{} is not trusted any more", written_out(file)));
+        output::stdout(&format!("{} is no longer trusted", written_out(file)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -120,7 +120,7 @@ fn add(record: &TrustRecord, places: &[PathBuf], args: &TrustArgs) -> Result<Exi
             .for_each(|line| output::stderr(line));
     }
     if wanting.is_empty() {
-        output::stderr("there is nothing to trust: what is there needs none");
+        output::stderr("there is nothing that needs to be trusted");
         return Ok(ExitCode::SUCCESS);
     }
     if !args.yes {
@@ -148,7 +148,7 @@ fn agree() -> Result<(), CliError> {
     let refused = |message: &str| Err(CliError::new(Code::Untrusted, message));
     if !somebody_is_here() {
         return refused("nothing was trusted: there is no terminal to ask at")
-            .map_err(|error| error.hint("look at what it would do, then say --yes"));
+            .map_err(|error| error.hint("look at what it would do, then use --yes"));
     }
     output::stderr("trust this? [y/N]");
     match line().as_deref().map(str::trim) {
@@ -162,7 +162,7 @@ fn agree() -> Result<(), CliError> {
 fn examined(place: &Path) -> Result<Vec<(Contents, Wants)>, CliError> {
     let bad = |why: String| {
         let message = format!(
-            "{} cannot be looked at: {why}",
+            "{} cannot be read: {why}",
             written_out(&place.to_string_lossy())
         );
         CliError::new(Code::Workdir, message)

@@ -153,7 +153,7 @@ async fn add_token(
     };
     added.map_err(store_error)?;
     output::stderr(&format!(
-        "the token with the id {} is shown this once:",
+        "the token with the id {} is shown only once:",
         proof_id(&token)
     ));
     output::stdout(&token);
@@ -167,7 +167,7 @@ async fn invite(store: &WorkspaceStore, user: UserId) -> Result<(), CliError> {
     let added = store.add_invitation(By::Keeper, user, &invitation, now(), expires_at);
     added.await.map_err(store_error)?;
     output::stderr(&format!(
-        "POST /api/auth/invitation takes it once, with a password, within {INVITATION_HOURS} hours:"
+        "POST /api/auth/invitation accepts it once, with a password, within {INVITATION_HOURS} hours:"
     ));
     output::stdout(&invitation);
     Ok(())

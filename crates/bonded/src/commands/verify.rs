@@ -296,7 +296,7 @@ impl Tally {
             RunFinding::Damaged(why) => (&mut self.damaged, Some(why.clone())),
             RunFinding::Tampered(_, faults) => (&mut self.tampered, faults.first().cloned()),
             RunFinding::Gone(source) => {
-                let why = format!("{source} names it, and the store has no such run");
+                let why = format!("{source} names it, but the store has no such run");
                 (&mut self.gone, Some(why))
             }
             RunFinding::Whole(_, claims) if !claims.iter().any(Claim::counts) => {
@@ -319,8 +319,7 @@ impl Tally {
                     format!("{damaged} of {runs} logs are damaged")
                 }
                 _ => format!(
-                    "of {runs} runs {damaged} are damaged, {} are not what is known of them, {} are gone; {} other \
-                     faults beside the store",
+                    "of {runs} runs {damaged} are damaged, {} conflict with other evidence, {} are missing; {} other faults beside the store",
                     self.tampered, self.gone, self.faults
                 ),
             };
@@ -332,9 +331,11 @@ impl Tally {
         }
         match self.not_compared {
             0 => Ok(ExitCode::SUCCESS),
-            1 if runs == 1 => Err(not_compared("nothing outside the log says how it ends")),
+            1 if runs == 1 => Err(not_compared(
+                "there is nothing outside the log to compare its end with",
+            )),
             some => Err(not_compared(&format!(
-                "of {some} of {runs} runs nothing outside their logs says how they end"
+                "for {some} of {runs} runs there is nothing outside the log to compare its end with"
             ))),
         }
     }
@@ -427,7 +428,7 @@ impl<'a> VerifiedRun<'a> {
                 ..answer
             },
             RunFinding::Gone(source) => Self {
-                error: Some(format!("gone: {source} names it")),
+                error: Some(format!("missing: {source} names it")),
                 ..answer
             },
         }
@@ -474,7 +475,7 @@ fn as_text(id: &RunId, found: &RunFinding) -> String {
             )
         }
         RunFinding::Damaged(why) => format!("run {id}: DAMAGED: {why}"),
-        RunFinding::Gone(source) => format!("run {id}: GONE: {source} names it"),
+        RunFinding::Gone(source) => format!("run {id}: MISSING: {source} names it"),
     }
 }
 
@@ -487,7 +488,7 @@ fn log_text(log: &Log) -> String {
         |it| format!("ended: {}", it.kind.as_str()),
     );
     let (entries, hash) = (head.seq, head.hash);
-    format!("{entries} entries, chain whole, {end}, head {hash}")
+    format!("log intact: {entries} entries, {end}, head {hash}")
 }
 
 fn claim_text(claim: &Claim) -> String {

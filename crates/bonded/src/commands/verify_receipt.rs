@@ -72,9 +72,10 @@ pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<Ex
 
 /// Whoever can write a file can make a key and sign with it.
 fn stranger() -> CliError {
-    let message = "no fault was found, but the signing key is not known here";
-    CliError::new(Code::NotCompared, message)
-        .hint("name the key of whom you expect: --key FILE; beside their store it is ed25519.pub")
+    let message = "no fault was found, but the signing key is unknown";
+    CliError::new(Code::NotCompared, message).hint(
+        "name the key of the expected signer: --key FILE; beside their store it is ed25519.pub",
+    )
 }
 
 /// In whose name a receipt speaks.
@@ -112,7 +113,7 @@ async fn check_logs(
         let wrong = match store.head(&run.run_id).await? {
             Some(_) => Log::load(&*store, &run.run_id).await?.contradiction(&claim),
             None if is_own => Some(format!(
-                "{} names run {}, which is gone",
+                "{} names run {}, which is missing",
                 claim.source, run.run_id
             )),
             None => None,
@@ -266,7 +267,7 @@ fn tell(args: &VerifyArgs, receipt: &Receipt, signer: &Signer) {
         });
     }
     output::stdout(&format!(
-        "item {}: {}, receipt {} is whole, {}",
+        "item {}: {}, receipt {} is intact, {}",
         outcome.work_item.id,
         outcome.status.as_str(),
         receipt.receipt_hash,
@@ -283,7 +284,7 @@ fn tell_level(args: &VerifyArgs, level: &LevelReceipt) {
         });
     }
     output::stdout(&format!(
-        "level {}: {} items, root {} is theirs",
+        "level {}: {} items, root {} matches",
         level.level,
         level.items.len(),
         level.merkle_root

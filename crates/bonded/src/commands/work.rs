@@ -157,6 +157,6 @@ fn arguments_of(record: &PlanRecord, resumed_with: &WorkArgs) -> Result<WorkArgs
             args.agent.no_trust |= resumed_with.agent.no_trust;
             Ok(*args)
         }
-        _ => Err(gone("its arguments are not understood any more".into())),
+        _ => Err(gone("its arguments are no longer supported".into())),
     }
 }

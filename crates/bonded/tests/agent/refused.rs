@@ -28,7 +28,7 @@ fn rows() -> Vec<(World, i32, [&'static str; 2])> {
         (
             World::new().front("tools: off").config(&off),
             4,
-            ["unknown-tool", "switched off"],
+            ["unknown-tool", "is disabled"],
         ),
         (
             World::new().front("tools: gone").config(&no_server),

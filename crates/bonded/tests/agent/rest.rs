@@ -136,7 +136,7 @@ fn a_tool_that_the_service_cannot_be_told_of_is_left_out_and_the_run_goes_on() {
     assert!(texts[0].contains("anyOf"), "{}", texts[0]);
     assert_eq!(texts[1..], [r#"{"t":21}"#, r#"{"t":21}"#]);
     let warned =
-        "the tool \"rest__knot\" is left out: what the service would take of it is unusable";
+        "the tool \"rest__knot\" is left out: what the service would accept of it is unusable";
     let times = outcome.stderr.matches(warned).count();
     assert_eq!(times, 1, "{}", outcome.stderr);
 }

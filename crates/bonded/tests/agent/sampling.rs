@@ -177,13 +177,17 @@ fn custom_fields_stand_in_every_request_and_no_secret_enters_the_log_by_them() {
             .config(&provider(custom))
             .says([report("done")]);
         let outcome = world.run(&[], "say it");
-        assert!(outcome.stderr.contains("stands in every request already"));
+        assert!(outcome.stderr.contains("is already part of every request"));
         assert!(outcome.requests.is_empty());
     }
     for wider in [json!({ "n": 50 }), json!({ "models": ["dear"] })] {
         let world = World::new().config(&provider(wider)).says([report("done")]);
         let outcome = world.run(&[], "say it");
-        assert!(outcome.stderr.contains("would cost what no budget counts"));
+        assert!(
+            outcome
+                .stderr
+                .contains("would cost money that no budget counts")
+        );
         assert!(outcome.requests.is_empty());
     }
 }

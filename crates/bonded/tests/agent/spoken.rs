@@ -76,7 +76,7 @@ fn what_is_said_of_calls_caches_and_tiers_reaches_the_request_in_the_services_ow
         for name in unsent {
             told(
                 &outcome,
-                &format!("first/one takes no {name}: it is not sent"),
+                &format!("first/one does not accept {name}: it is not sent"),
             );
         }
         let lines = outcome.stderr.matches("it is not sent").count();
@@ -111,8 +111,11 @@ fn what_a_configuration_says_a_model_accepts_decides_what_it_is_sent() {
     );
     assert_eq!(own["messages"][0]["role"], "developer");
     assert_eq!(other["messages"][0]["role"], "system");
-    told(&outcome, "first/own takes no temperature: it is not sent");
-    told(&outcome, "first/other takes no topP: it is not sent");
+    told(
+        &outcome,
+        "first/own does not accept temperature: it is not sent",
+    );
+    told(&outcome, "first/other does not accept topP: it is not sent");
     assert!(!outcome.stderr.contains("unknown"), "{}", outcome.stderr);
 }
 
@@ -121,11 +124,11 @@ fn what_is_said_of_a_model_and_contradicts_itself_is_refused_before_anything_is_
     let rows = [
         (
             json!({ "efforts": ["high", "low"] }),
-            "what providers.first says of \"one\" contradicts itself: the efforts do not go from the least to the most",
+            "the settings of \"one\" in providers.first contradict each other: the efforts do not go from the least to the most",
         ),
         (
             json!({ "like": "nobody-knows-it" }),
-            "providers.first says that \"one\" is like \"nobody-knows-it\", and nothing is known",
+            "providers.first: \"one\" is set to be like \"nobody-knows-it\", which is not a known model",
         ),
     ];
     for (accepts, said) in rows {
@@ -147,7 +150,7 @@ fn a_field_of_custom_that_a_setting_of_the_run_takes_the_place_of_is_told() {
             .config(&json!({ "providers": { "first": { "custom": custom } } }))
             .says([report("done")])
     };
-    let said = "first/one is not sent the field \"temperature\" of `custom`";
+    let said = "the field \"temperature\" of `custom` is not sent to first/one";
     let outcome = world().run(&[], "say it").good();
     assert_eq!(outcome.requests[0]["temperature"], 0.9);
     assert!(!outcome.stderr.contains(said), "{}", outcome.stderr);

@@ -185,7 +185,7 @@ fn piped() -> Person {
 #[test]
 fn nobody_waits_at_a_pipe_in_the_place_of_what_is_kept() {
     let person = piped();
-    let why = "it is no regular file";
+    let why = "it is not a regular file";
     refused(&person.bonded(&["verify", "run"]), 1, why);
     refused(&person.bonded(&["verify", "--all"]), 1, why);
     refused(&person.bonded(&["resume", "run"]), 4, why);
@@ -211,7 +211,7 @@ fn what_never_ends_fills_no_memory() {
     let person = piped();
     person.shell("rm led.jsonl pipe.json");
     symlink("/dev/zero", person.work().join("zero.json")).expect("a link can be made");
-    let why = "it is no regular file";
+    let why = "it is not a regular file";
     for flag in ["--heads", "--key"] {
         refused(
             &person.bonded(&["verify", "run", flag, "zero.json"]),

@@ -54,7 +54,7 @@ fn a_call_that_is_asked_about_pauses_the_run_and_says_how_to_go_on() {
     assert_eq!(paused.code, Some(WAITS), "{paused:?}");
     assert_eq!(paused.stdout, "");
     for said in [
-        "run run waits for a person",
+        "run run needs approval",
         "tool       write",
         r#"arguments  {"content":"one","path":"a"}"#,
         "why        the policy asks for wri*",
@@ -124,7 +124,7 @@ fn a_second_verdict_is_refused_and_records_nothing() {
         let late = place.bonded(&[command, "run"]);
         assert_eq!(late.code, Some(4), "{late:?}");
         assert!(late.stderr.contains("error[nothing-waits]"), "{late:?}");
-        assert!(late.stderr.contains("it ended as done"), "{late:?}");
+        assert!(late.stderr.contains("has finished (done)"), "{late:?}");
     }
     assert_eq!(place.log("run"), log);
 }

@@ -105,7 +105,7 @@ fn a_goal_of_ten_megabytes_is_refused_with_what_to_do_instead() {
             refused.stderr
         );
         assert!(
-            refused.stderr.contains("put the material into a file"),
+            refused.stderr.contains("put the material in a file"),
             "{}",
             refused.stderr
         );

@@ -164,8 +164,8 @@ fn verify_of_all_runs_tells_the_damaged_from_the_whole() {
         all.stderr
     );
     for (id, state) in [
-        ("good-1", "chain whole"),
-        ("good-2", "chain whole"),
+        ("good-1", "log intact"),
+        ("good-2", "log intact"),
         ("run", "DAMAGED"),
     ] {
         let line = all

@@ -43,8 +43,8 @@ fn the_demo_shows_a_kill_a_resume_and_the_proof_and_leaves_nothing_behind() {
         "interrupted",
         "Fixed leap.sh",
         "ok    2000",
-        "chain whole",
-        "all equal",
+        "log intact",
+        "replay matches",
     ] {
         assert!(demo.stdout.contains(part), "{part}: {}", demo.stdout);
     }

@@ -154,7 +154,7 @@ fn a_run_that_is_gone_is_noticed_where_a_ledger_or_a_head_names_it() {
     let gone = place.bonded(&["verify", "--all"]);
     gone.fails_with(1, "tampered");
     assert!(
-        gone.stdout.contains("run run: GONE: the ledger"),
+        gone.stdout.contains("run run: MISSING: the ledger"),
         "{gone:?}"
     );
 }

@@ -151,7 +151,7 @@ fn the_schema_of_plans_takes_what_the_reader_of_plans_takes() {
 #[test]
 fn the_schema_of_rules_takes_what_the_reader_of_rules_takes() {
     let own = [
-        "is no usable pattern",
+        "is not a valid pattern",
         "must be one of lmstudio, script",
         "must begin with http",
         "must be the name of a memory",

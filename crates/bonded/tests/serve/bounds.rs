@@ -34,7 +34,7 @@ fn the_soft_limit_of_descriptors_is_raised_and_a_hard_one_is_told() {
 
     let few = served("ulimit -n 100");
     few.process
-        .wait_until_told("warning: the process may have 100 descriptors only");
+        .wait_until_told("warning: this process may open only 100 descriptors");
     // More than there are places: whoever says nothing makes room.
     let _silent: Vec<TcpStream> = (0..150).map(|_| http::connect(&few.address)).collect();
     assert_eq!(few.chat(&question("agent")).status, 200);

@@ -119,7 +119,7 @@ fn a_stream_that_has_nothing_to_tell_is_kept_alive() {
     let served = Served::start(&[("a", vec![slow])], &[]);
     let reply = served.chat(&question_with("a", "stream", true));
     assert_eq!(
-        reply.body.matches(": the run goes on\n\n").count(),
+        reply.body.matches(": the run continues\n\n").count(),
         1,
         "{reply:?}"
     );

@@ -72,7 +72,7 @@ fn depends(id: &str, on: &[&str]) -> Value {
 #[test]
 fn circles_and_ids_that_are_unknown_or_taken_are_named() {
     let table = [
-        (json!([]), "there is no work item in it"),
+        (json!([]), "it has no work items"),
         (json!("text"), "not the text \"text\""),
         (json!([item("a", 1), item("a", 1)]), "each needs its own"),
         (
@@ -88,7 +88,7 @@ fn circles_and_ids_that_are_unknown_or_taken_are_named() {
             json!([depends("a", &["bild"]), item("build", 1)]),
             "\"bild\", which is neither in the plan nor done before; did you mean build?",
         ),
-        (json!([item("../escape", 1)]), "is not usable as an id"),
+        (json!([item("../escape", 1)]), "cannot be an id"),
     ];
     for (plan, why) in table {
         refused(plan.to_string().as_bytes()).says(why);

@@ -58,7 +58,7 @@ fn a_store_inside_the_tree_and_a_tree_that_is_not_there_are_refused() {
     let mut inside = world.work_command(&item("one", 1), &[]);
     let refused = finish(start(inside.env("BONDED_STORE", world.path("store.db"))));
     refused.fails_with(4, "tree");
-    refused.says("put the store elsewhere");
+    refused.says("move the store");
     world
         .work(&item("one", 1), &["--repo", "nowhere"])
         .fails_with(4, "workdir");

@@ -67,7 +67,7 @@ fn a_damaged_file_of_a_plan_is_named_and_neither_read_nor_passed_over() {
             let resumed = world.place.bonded(&["work", "--resume", &id]);
             assert!(matches!(resumed.code, Some(3 | 4)), "{name}: {resumed:?}");
             resumed.says(&format!("{name}: it is damaged"));
-            resumed.says("start the plan anew");
+            resumed.says("start the plan again");
             before.expect_same(&world.state(), name);
         }
     }
@@ -87,7 +87,7 @@ fn an_item_that_has_a_receipt_is_not_worked_off_again() {
     let before = world.state();
     let resumed = world.place.bonded(&["work", "--resume", &id]);
     resumed.fails_with(1, "tampered");
-    resumed.says("item one has a receipt already");
+    resumed.says("item one already has a receipt");
     before.expect_same(&world.state(), "a receipt");
     assert_eq!(world.runs().len(), 1, "nothing ran");
 }

@@ -90,7 +90,7 @@ fn a_run_that_is_gone_is_noticed_where_a_receipt_names_it() {
     let gone = world.place.bonded(&["verify", "--all"]);
     gone.fails_with(1, "tampered");
     assert!(
-        gone.stdout.contains(&format!("run {run}: GONE")),
+        gone.stdout.contains(&format!("run {run}: MISSING")),
         "{gone:?}"
     );
     let path = text(&results[0]["receipt_path"]);
@@ -175,6 +175,6 @@ fn a_chain_that_cannot_be_brought_back_does_not_begin_again() {
     world.agent(1, &[writes("two.txt", "two")]);
     let refused = world.work(&item("two", 1), &[]);
     refused.fails_with(3, "tree-failed");
-    refused.says("not the whole history");
+    refused.says("the history of the tree is incomplete");
     assert_eq!(world.runs().len(), 1, "nothing ran");
 }

@@ -85,7 +85,7 @@ fn asked(world: &World) -> (String, crate::state::State) {
     let before = world.state();
     let paused = world.work(&item("one", 1), &["--ask", "write", "--json"]);
     assert_eq!(paused.code, Some(WAITS), "{paused:?}");
-    paused.says("waits for a person");
+    paused.says("needs approval");
     paused.says("bonded work --resume");
     before.expect_same(&world.state(), "while a person is asked");
     let runs = world.runs();

@@ -174,7 +174,7 @@ fn what_is_exported_and_imported_elsewhere_is_exported_the_same() {
     ));
     let done = on(&place, "other", &["import", &first.display().to_string()]);
     assert!(
-        done.stderr.contains("5 new, 0 changed, 0 as they were"),
+        done.stderr.contains("5 new, 0 changed, 0 unchanged"),
         "{done:?}"
     );
     ok(&on(
@@ -196,7 +196,7 @@ fn what_is_exported_and_imported_elsewhere_is_exported_the_same() {
     assert_eq!(files(&second), exported);
     let again = on(&place, "other", &["import", &first.display().to_string()]);
     assert!(
-        again.stderr.contains("0 new, 0 changed, 5 as they were"),
+        again.stderr.contains("0 new, 0 changed, 5 unchanged"),
         "{again:?}"
     );
     let full = on(&place, "other", &["export", &second.display().to_string()]);
@@ -217,7 +217,7 @@ fn a_broken_file_of_an_export_is_named_and_the_others_are_taken() {
     std::fs::write(dir.join("b.md"), broken).expect("a file can be written");
     let done = on(&place, "data", &["import", &dir.display().to_string()]);
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stderr.contains("not taken: b.md: "), "{done:?}");
+    assert!(done.stderr.contains("not imported: b.md: "), "{done:?}");
     assert_eq!(
         ok(&on(&place, "data", &["note", "show", "a"])),
         "# Good",

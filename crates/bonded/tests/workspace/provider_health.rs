@@ -226,7 +226,7 @@ fn a_provider_that_is_silent_or_away_keeps_nobody_waiting_and_is_seen_when_it_is
     assert!(
         server
             .process
-            .line_with("can be asked again")
+            .line_with("is available again")
             .starts_with("provider: ")
     );
 }

@@ -117,8 +117,8 @@ fn init_makes_a_directory_that_a_server_takes_as_it_is() {
 fn a_list_that_holds_anything_but_origins_stops_the_start() {
     let rows = [
         ("*", "every page of the web"),
-        ("https://notes.example/", "is no origin"),
-        ("notes.example", "is no origin"),
+        ("https://notes.example/", "is not an origin"),
+        ("notes.example", "is not an origin"),
     ];
     for (origin, expected) in rows {
         let place = Place::new();

@@ -59,10 +59,10 @@ fn a_vault_is_taken_with_its_directories_and_its_fields_as_they_are() {
     let done = import(&place, &[]);
     assert_eq!(done.code, Some(1), "one file is broken: {done:?}");
     for part in [
-        "not taken: broken.md: it is no UTF-8 text",
+        "not imported: broken.md: it is not UTF-8 text",
         "left out: .obsidian: hidden",
         "1 .png",
-        "4 new, 0 changed, 0 as they were, 1 not taken",
+        "4 new, 0 changed, 0 unchanged, 1 not imported",
     ] {
         assert!(done.stderr.contains(part), "{part}: {done:?}");
     }
@@ -81,7 +81,7 @@ fn what_was_taken_before_is_found_again_and_what_was_changed_here_is_kept() {
     import(&place, &[]);
     let again = import(&place, &[]);
     assert!(
-        again.stderr.contains("0 new, 0 changed, 4 as they were"),
+        again.stderr.contains("0 new, 0 changed, 4 unchanged"),
         "{again:?}"
     );
     let data = place.path("data").display().to_string();
@@ -89,7 +89,7 @@ fn what_was_taken_before_is_found_again_and_what_was_changed_here_is_kept() {
     assert_eq!(edited.code, Some(0), "{edited:?}");
     let again = import(&place, &[]);
     assert!(
-        again.stderr.contains("0 new, 0 changed, 4 as they were"),
+        again.stderr.contains("0 new, 0 changed, 4 unchanged"),
         "the file is as it was: {again:?}"
     );
     assert_eq!(note(&place, "Plan")["markdown"], "mine");
@@ -97,11 +97,12 @@ fn what_was_taken_before_is_found_again_and_what_was_changed_here_is_kept() {
     put(&place.path("vault/daily/2024/Day.md"), b"shorter\n");
     let both = import(&place, &[]);
     assert!(
-        both.stderr.contains("Plan.md: its note was changed here"),
+        both.stderr
+            .contains("Plan.md: both its note and the file have changed"),
         "{both:?}"
     );
     assert!(
-        both.stderr.contains("0 new, 1 changed, 2 as they were"),
+        both.stderr.contains("0 new, 1 changed, 2 unchanged"),
         "{both:?}"
     );
     assert_eq!(note(&place, "Plan")["markdown"], "mine");

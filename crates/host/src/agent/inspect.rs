@@ -157,7 +157,7 @@ impl Inspector {
     fn done(mut self) -> Inspection {
         for problem in std::mem::take(&mut self.entries) {
             if !self.reported.contains(&(None, problem.to_string())) {
-                self.warn(format!("{problem}; no agent that was looked at uses this"));
+                self.warn(format!("{problem}; none of the agents checked uses this"));
             }
         }
         self.done

@@ -57,7 +57,7 @@ impl Keyring {
             }
             let missing = match named {
                 Some(name) => format!("no key was sent: the variable {name} is not set"),
-                None => "no key was sent: nothing says where it is".to_owned(),
+                None => "no key was sent: none is configured".to_owned(),
             };
             return Credentials {
                 missing: key.is_none().then_some(missing),
@@ -84,7 +84,7 @@ impl Keyring {
             .map_err(|problems| problems.to_string())?
             .ok_or_else(|| {
                 format!(
-                    "the configuration has no provider {:?} any more",
+                    "provider {:?} is no longer in the configuration",
                     target.provider
                 )
             })?;
@@ -93,7 +93,7 @@ impl Keyring {
             .map_err(|error| error.to_string())?;
         if endpoint != target.endpoint {
             return Err(format!(
-                "the configuration has another address for {:?} by now than the run",
+                "the address of {:?} in the configuration has changed since the run began",
                 target.provider
             ));
         }

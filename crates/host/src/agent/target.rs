@@ -185,10 +185,11 @@ pub fn unsent(target: &Target) -> Vec<String> {
         ),
     ];
     let names = left_out.iter().filter(|(_, is)| *is).map(|(name, _)| name);
-    let unsent = names.map(|name| format!("{provider}/{model} takes no {name}: it is not sent"));
+    let unsent =
+        names.map(|name| format!("{provider}/{model} does not accept {name}: it is not sent"));
     let overruled = dialect::overruled(target).into_iter().map(|path| {
         format!(
-            "{provider}/{model} is not sent the field {path:?} of `custom`: another setting says what stands there"
+            "the field {path:?} of `custom` is not sent to {provider}/{model}: another setting sets it"
         )
     });
     unsent.chain(overruled).collect()

@@ -15,7 +15,7 @@ pub enum AgentFileError {
     #[error("the agent file {} does not exist", file.display())]
     Missing { file: PathBuf },
     /// A directory, a pipe or a device.
-    #[error("{} is no regular file; name an agent file", file.display())]
+    #[error("{} is not a regular file; name an agent file", file.display())]
     NotAFile { file: PathBuf },
     /// One file, or the text with all of its includes, is larger than a prompt can be.
     #[error("{} is larger than {bytes_max} bytes; move data out of the prompt", file.display())]
@@ -62,7 +62,7 @@ pub enum AgentFileError {
         nearest: Option<String>,
     },
     /// A key that belongs elsewhere; `hint` says where.
-    #[error("{}, line {line}: {key} is not set in an agent file: {hint}", file.display())]
+    #[error("{}, line {line}: {key} cannot be set in an agent file: {hint}", file.display())]
     RuntimeKey {
         file: PathBuf,
         line: usize,
@@ -78,7 +78,7 @@ pub enum AgentFileError {
         mistake: Box<Mistake>,
     },
     /// A schema that is no JSON Schema, or whose file cannot be read.
-    #[error("{}, line {line}: {key} is no JSON Schema: {why}", file.display())]
+    #[error("{}, line {line}: {key} is not a JSON Schema: {why}", file.display())]
     BadSchema {
         file: PathBuf,
         line: usize,

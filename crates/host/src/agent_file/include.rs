@@ -197,7 +197,7 @@ impl Assembler {
     /// A file that may be included: opened first, then looked at.
     fn permitted(&self, path: &str, place: &Path) -> Result<OpenFile, String> {
         if path.is_empty() {
-            return Err("it names no file".into());
+            return Err("it does not name a file".into());
         }
         if is_secret_name(place) {
             return Err("files of this name hold secrets and are never included".into());

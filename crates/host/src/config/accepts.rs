@@ -151,7 +151,7 @@ impl AcceptsConfig {
         }
         match (self.temperature, self.temperature_max) {
             (Some(false), Some(_)) => {
-                return Err("a highest temperature is named, and none is accepted".into());
+                return Err("a maximum temperature is set, but temperature is not accepted".into());
             }
             (Some(false), None) => accepts.temperature_max = None,
             (_, Some(max)) => accepts.temperature_max = Some(max),

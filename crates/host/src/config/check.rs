@@ -127,7 +127,7 @@ impl Config {
                     problems.push(ConfigError::Unusable {
                         file: self.file(node).to_owned(),
                         key_path: path.clone(),
-                        message: "a server's name has only letters, digits, - and _".into(),
+                        message: "a server name may contain only letters, digits, - and _".into(),
                     });
                 }
                 problems.extend(self.check_binding(&path.child("queue")));
@@ -162,7 +162,7 @@ impl Config {
         (is_known && !has_type).then(|| {
             self.warning(
                 &path,
-                format!("it has no type; {name} is taken, as its name says"),
+                format!("it has no type; {name} is assumed from its name"),
                 true,
             )
         })?

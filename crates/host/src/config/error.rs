@@ -26,7 +26,7 @@ pub enum ConfigError {
     #[error("{} cannot be read: {source}", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
     /// More than `bytes_max`, and not read.
-    #[error("{} is larger than {bytes_max} bytes; this is no configuration", file.display())]
+    #[error("{} is larger than {bytes_max} bytes, too large for a configuration", file.display())]
     TooLarge { file: PathBuf, bytes_max: u64 },
     /// Line and column are counted from 1.
     #[error("{}, line {line}, column {column}: this is not JSON: {why}", file.display())]
@@ -80,7 +80,7 @@ pub enum ConfigError {
     Untrusted(Box<Untrusted>),
     /// A tool is bound to a queue that does not exist; `known` names those that do.
     #[error(
-        "{}: {key_path} names the queue {queue:?}, which is not configured; known are {known}",
+        "{}: {key_path} names the queue {queue:?}, which is not configured; the queues are {known}",
         file.display()
     )]
     UnknownQueue {
@@ -189,7 +189,7 @@ impl Warning {
                     .collect();
                 let files: Vec<String> = files.into_iter().collect();
                 lines.push(format!(
-                    "{} things in {} have no effect here or are guessed; `bonded config check` and --verbose name them",
+                    "{} settings in {} have no effect or were guessed; list them with `bonded config check` or --verbose",
                     many.len(),
                     files.join(", ")
                 ));

@@ -42,12 +42,12 @@ pub(super) const ROOT: ValueShape = Object(&[
     key(
         "providers",
         Map(&PROVIDER),
-        "Services that models are asked from, by the name that models are written with (NAME/MODEL)",
+        "Model providers, by the name used in NAME/MODEL",
     ),
     key(
         "mcpServers",
         Map(&MCP_SERVER),
-        "MCP servers, by the name that agents have for them in `tools`",
+        "MCP servers, by the name that agents use in `tools`",
     ),
     key(
         "restTools",
@@ -60,11 +60,7 @@ pub(super) const ROOT: ValueShape = Object(&[
         "OpenAPI documents whose operations are offered as tools, by name",
     ),
     key("queues", Map(&QUEUE), "Queues that tools wait in, by name"),
-    key(
-        "defaults",
-        Defaults,
-        "Options of every run that are not set elsewhere",
-    ),
+    key("defaults", Defaults, "Defaults for every run"),
     key(
         "pricing",
         Map(&Map(&PRICING)),
@@ -121,17 +117,17 @@ const PROVIDER: ValueShape = Object(&[
     key(
         "openaiMode",
         Word(|| names(&OPENAI_MODES)),
-        "Which API of OpenAI is used: responses, chat, or auto",
+        "The OpenAI API to use: responses, chat, or auto",
     ),
     key(
         "models",
         Map(&MODEL),
-        "Settings of single models, by the name that the service has for them",
+        "Settings for single models, by their name at the service",
     ),
     key(
         "overrides",
         OVERRIDES,
-        "Sampling values that win over those of the run; null sends none",
+        "Sampling values that override those of the run; null sends none",
     ),
     key(
         "reasoning",
@@ -148,15 +144,11 @@ const PROVIDER: ValueShape = Object(&[
         Measured(Measure::Tokens, 1),
         "The context window in tokens, such as 200k",
     ),
-    key(
-        "tokenizer",
-        Text,
-        "The vocabulary by which tokens are estimated",
-    ),
+    key("tokenizer", Text, "The vocabulary used to estimate tokens"),
     key(
         "contextWindowBufferTokens",
         Measured(Measure::Tokens, 0),
-        "Tokens of the context window that stay free",
+        "Tokens of the context window to keep free",
     ),
     key(
         "parallelToolCalls",
@@ -187,7 +179,7 @@ const MODEL: ValueShape = Object(&[
     key(
         "overrides",
         OVERRIDES,
-        "Sampling values that win over those of the run; null sends none",
+        "Sampling values that override those of the run; null sends none",
     ),
     key(
         "reasoning",
@@ -204,15 +196,11 @@ const MODEL: ValueShape = Object(&[
         Measured(Measure::Tokens, 1),
         "The context window in tokens, such as 200k",
     ),
-    key(
-        "tokenizer",
-        Text,
-        "The vocabulary by which tokens are estimated",
-    ),
+    key("tokenizer", Text, "The vocabulary used to estimate tokens"),
     key(
         "contextWindowBufferTokens",
         Measured(Measure::Tokens, 0),
-        "Tokens of the context window that stay free",
+        "Tokens of the context window to keep free",
     ),
     key(
         "parallelToolCalls",
@@ -234,15 +222,11 @@ const MODEL: ValueShape = Object(&[
 
 /// What a model accepts, where that is not what is known of it.
 const ACCEPTS: ValueShape = Object(&[
-    key(
-        "like",
-        Text,
-        "Another model: what is known of that one holds for this one",
-    ),
+    key("like", Text, "A known model that this one behaves like"),
     key(
         "temperatureMax",
         Number,
-        "The highest temperature that is accepted",
+        "The maximum temperature that is accepted",
     ),
     key("temperature", Bool, "Whether a temperature is accepted"),
     key("topP", Bool, "Whether top_p is accepted"),
@@ -265,7 +249,7 @@ const ACCEPTS: ValueShape = Object(&[
     key(
         "thinking",
         Word(|| names(&accepts::THINKING)),
-        "How thinking is asked for",
+        "How to ask for thinking",
     ),
     key(
         "efforts",
@@ -300,7 +284,7 @@ const ACCEPTS: ValueShape = Object(&[
     key(
         "signedThoughts",
         Word(|| names(&accepts::SIGNED)),
-        "What becomes of signed thoughts",
+        "What to do with signed thoughts",
     ),
     key(
         "callsNeedTools",
@@ -333,7 +317,7 @@ const ACCEPTS: ValueShape = Object(&[
 const OVERRIDES: ValueShape = Object(&[
     key("temperature", Number, "Sampling temperature"),
     key("topP", Number, "Nucleus sampling"),
-    key("topK", Count, "How many tokens are sampled from"),
+    key("topK", Count, "Sample from this many tokens"),
     key("repeatPenalty", Number, "Penalty on repetition"),
 ]);
 
@@ -349,22 +333,14 @@ const MCP_SERVER: ValueShape = Object(&[
         "The program to start, or a list of it and its first arguments",
     ),
     key("args", TextList, "Arguments of the program"),
-    key(
-        "env",
-        Map(&Text),
-        "Environment variables, as they are written",
-    ),
+    key("env", Map(&Text), "Environment variables, taken literally"),
     key(
         "secretEnv",
         Map(&Text),
         "Environment variables with secrets, such as ${TOKEN}",
     ),
-    key(
-        "url",
-        Text,
-        "The address of a server that is asked over the network",
-    ),
-    key("headers", Map(&Text), "Headers, as they are written"),
+    key("url", Text, "The address of a server on the network"),
+    key("headers", Map(&Text), "Headers, taken literally"),
     key(
         "secretHeaders",
         Map(&Text),
@@ -440,7 +416,7 @@ const OAUTH: ValueShape = Object(&[
     key(
         "identityProvider",
         IDENTITY_PROVIDER,
-        "Who vouches for the person, for the grant identity_assertion",
+        "The identity provider, for the grant identity_assertion",
     ),
 ]);
 
@@ -497,7 +473,7 @@ const REST_TOOL: ValueShape = Object(&[
     key(
         "streaming",
         STREAMING,
-        "How an answer of JSON lines is joined",
+        "How to join an answer of JSON lines",
     ),
     key(
         "redirects",
@@ -517,7 +493,7 @@ const STREAMING: ValueShape = Object(&[
         Word(|| names(&rest::STREAM_MODES)),
         "Always json-stream",
     ),
-    key("linePrefix", Text, "What each line begins with"),
+    key("linePrefix", Text, "The prefix of each line"),
     key(
         "discriminatorField",
         Text,
@@ -551,7 +527,7 @@ const STREAMING: ValueShape = Object(&[
     key(
         "maxBytes",
         Measured(Measure::Bytes, 1),
-        "Most bytes of the answer, such as 64k",
+        "Maximum size of the answer, such as 64k",
     ),
 ]);
 
@@ -604,7 +580,7 @@ const PRICING: ValueShape = Object(&[
     key(
         "unit",
         Word(|| names(&pricing::UNITS)),
-        "What the prices are for [default: per_1m]",
+        "The unit of the prices [default: per_1m]",
     ),
     key(
         "currency",
@@ -614,15 +590,11 @@ const PRICING: ValueShape = Object(&[
     key("prompt", Price, "Input, in dollars"),
     key("completion", Price, "Output, in dollars"),
     key("cacheRead", Price, "Input from a cache, in dollars"),
-    key(
-        "cacheWrite",
-        Price,
-        "Input that is put into a cache, in dollars",
-    ),
+    key("cacheWrite", Price, "Input written to a cache, in dollars"),
     key(
         "above",
         Object(&LONG_PRICING),
-        "Prices of requests with more input than so many tokens",
+        "Prices of requests with more input than a number of tokens",
     ),
 ]);
 
@@ -631,16 +603,12 @@ const LONG_PRICING: [ConfigKey; 5] = [
     key(
         "tokens",
         Measured(Measure::Tokens, 1),
-        "The input above which these prices hold, such as 200k",
+        "The input above which these prices apply, such as 200k",
     ),
     key("prompt", Price, "Input, in dollars"),
     key("completion", Price, "Output, in dollars"),
     key("cacheRead", Price, "Input from a cache, in dollars"),
-    key(
-        "cacheWrite",
-        Price,
-        "Input that is put into a cache, in dollars",
-    ),
+    key("cacheWrite", Price, "Input written to a cache, in dollars"),
 ];
 
 /// Another spelling of a key.

@@ -236,7 +236,7 @@ impl Config {
             oauth,
         };
         if endpoint.oauth.is_some() && endpoint.has_authorization() {
-            let why = "it has an Authorization header and `oauth`; take one of them out";
+            let why = "it has an Authorization header and `oauth`; remove one of them";
             problems.push(entry.unusable(why));
         }
         let (checked, such_as) = match kind {
@@ -250,7 +250,7 @@ impl Config {
         Some(match kind {
             TransportKind::Websocket => {
                 if endpoint.oauth.is_some() {
-                    let why = "a web socket has no `oauth`; put a token into its `secretHeaders`";
+                    let why = "`oauth` does not work over a web socket; put a token in its `secretHeaders`";
                     problems.push(entry.unusable(why));
                 }
                 McpTransport::Websocket(endpoint)
@@ -304,7 +304,7 @@ fn with_secrets(
     for (name, value) in entry.secrets(secret) {
         if all.insert(name.clone(), value).is_some() {
             let why =
-                format!("{name} is in `{plain}` and in `{secret}`; take it out of one of them");
+                format!("{name} is in `{plain}` and in `{secret}`; remove it from one of them");
             problems.push(entry.unusable(why));
         }
     }

@@ -118,7 +118,7 @@ fn contradiction(settings: &OauthSettings) -> Option<&'static str> {
         }
         None if is_vouched => Some("the grant identity_assertion needs a clientId"),
         _ if has_secret && has_key => Some(
-            "it has a clientSecret and a privateKey; take out the one that the issuer does not know",
+            "it has a clientSecret and a privateKey; remove the one that the issuer does not use",
         ),
         _ => None,
     }

@@ -29,7 +29,7 @@ pub(super) fn read(config: &Config, entry: &ConfigEntry<'_>) -> Result<Value, Re
         return Err(wrong("it must name the file of an OpenAPI document".into()));
     }
     if written.contains("://") {
-        let why = "it must name a local file; download the document and name that".into();
+        let why = "it must name a local file; download the document and name the copy".into();
         return Err(wrong(why));
     }
     let path = beside(&entry.file("spec"), &written);
@@ -69,7 +69,10 @@ impl Config {
 /// Why a document that was found could not be read with its layer.
 fn found_bytes(path: &Path) -> Result<Vec<u8>, String> {
     read_bytes(path)?;
-    Err("a configuration that was found names only documents beneath its own directory".into())
+    Err(
+        "a configuration that was found, not named, may only use documents below its own directory"
+            .into(),
+    )
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {

@@ -243,7 +243,7 @@ impl Config {
             file: self.files().next().map(Path::to_path_buf).unwrap_or_default(),
             key_path: path.clone(),
             message: format!(
-                "its field {name:?} holds a secret, which would stand in the log; send it in `headers`"
+                "its field {name:?} holds a secret, which would be written to the log; send it in `headers`"
             ),
         });
         Problems::none_of(problems.collect())
@@ -377,12 +377,12 @@ fn refuse_own_fields(entry: &ConfigEntry<'_>, problems: &mut Vec<ConfigError>) {
             "generationConfig" => match own_within(&value) {
                 Some(within) => (
                     format!("{field}{within}"),
-                    "stands in every request already",
+                    "is already part of every request",
                 ),
                 None => continue,
             },
-            own if OWN.contains(&own) => (field, "stands in every request already"),
-            wider if WIDER.contains(&wider) => (field, "would cost what no budget counts"),
+            own if OWN.contains(&own) => (field, "is already part of every request"),
+            wider if WIDER.contains(&wider) => (field, "would cost money that no budget counts"),
             _ => continue,
         };
         let message = format!("its custom field {field:?} {why}");

@@ -149,7 +149,7 @@ impl LinesRead {
 pub fn reader(file: &File) -> io::Result<BufReader<Take<&File>>> {
     if file.metadata()?.len() > BYTES_MAX {
         let why =
-            format!("it has more than {BYTES_MAX} bytes; move it away, and a new one is begun");
+            format!("it has more than {BYTES_MAX} bytes; move it away and a new one is started");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     }
     Ok(BufReader::new(file.take(BYTES_MAX)))

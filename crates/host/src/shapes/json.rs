@@ -25,7 +25,7 @@ struct ResultJson<'a> {
     requests: u32,
     usage: UsageJson,
     cost_usd: f64,
-    /// What the budget holds besides for requests that nobody counted.
+    /// What the budget holds besides for requests of unknown usage.
     #[serde(skip_serializing_if = "Value::is_null")]
     held: Value,
     elapsed_ms: u64,
@@ -80,7 +80,7 @@ pub fn result_value(result: &RunResult) -> Value {
     serde_json::to_value(&object).expect("plain structs of texts and numbers are JSON")
 }
 
-/// What is held for requests that nobody counted; nothing where nothing is.
+/// What is held for requests of unknown usage; nothing where nothing is.
 pub fn held_value(held: &Held) -> Value {
     if held.is_none() {
         return Value::Null;

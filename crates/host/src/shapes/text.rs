@@ -41,8 +41,8 @@ pub fn tokens(usage: &Usage) -> String {
 pub fn held(held: &Held) -> String {
     let requests = match held.requests {
         0 => return String::new(),
-        1 => "a request that nobody counted".to_owned(),
-        many => format!("{many} requests that nobody counted"),
+        1 => "a request of unknown usage".to_owned(),
+        many => format!("{many} requests of unknown usage"),
     };
     let money = cost(held.cost).map(|cost| format!(" and {cost}"));
     let tokens = grouped(held.usage.total());

@@ -62,7 +62,7 @@ pub fn described(waiting: &PendingReview, extent: Extent) -> String {
 /// What a person must know of how the arguments were written, if there is something.
 pub fn note_of(call: &WaitingCall) -> Option<&'static str> {
     twice::has_key_twice(&call.arguments)
-        .then_some("the model wrote a key twice; the last one counts, and that one is shown")
+        .then_some("the model wrote a key twice; the last one applies and is shown")
 }
 
 /// Whether all of a call is shown where long arguments are cut.
@@ -103,7 +103,7 @@ pub fn paused(run: &Run, waiting: &PendingReview) -> String {
     let described = described(waiting, Extent::Cut).replace('\n', "\n  ");
     let approval = approval(run, waiting);
     format!(
-        "run {id} waits for a person\n  {described}\n  approve it: {approval}\n  deny it:    bonded deny {id} --reason TEXT"
+        "run {id} needs approval\n  {described}\n  approve it: {approval}\n  deny it:    bonded deny {id} --reason TEXT"
     )
 }
 

@@ -122,5 +122,5 @@ fn bounded(line: &str) -> String {
     }
     let head: String = line.chars().take(LINE_CHARS_MAX).collect();
     let left = count - LINE_CHARS_MAX;
-    format!("{head} … and {left} characters more: look into the file")
+    format!("{head} … and {left} more characters: see the file")
 }

@@ -47,25 +47,22 @@ struct Book {
 pub enum TrustError {
     /// Not what this program writes, or others may write it.
     #[error(
-        "the record of what is trusted, {}, is damaged ({why}), so nothing is trusted; look into it, \
-         then move it away and trust again what you know",
+        "the trust record {} is damaged ({why}), so nothing is trusted; inspect it, then move it away and trust your files again",
         file.display()
     )]
     Damaged { file: PathBuf, why: String },
     /// It is there, and the system does not let it be read.
-    #[error("the record of what is trusted, {}, cannot be read: {source}", file.display())]
+    #[error("the trust record {} cannot be read: {source}", file.display())]
     Unreadable { file: PathBuf, source: io::Error },
     /// The answer could not be kept.
     #[error(
-        "the record of what is trusted, {}, cannot be written: {source}; make the directory writable, or say \
-         --trust for this once",
+        "the trust record {} cannot be written: {source}; make the directory writable, or use --trust this once",
         file.display()
     )]
     Unwritable { file: PathBuf, source: io::Error },
     /// There is nowhere to keep it.
     #[error(
-        "the home directory is not known, so nothing can be recorded as trusted; set HOME, or say --trust for this \
-         once"
+        "the home directory is not known, so trust cannot be recorded; set HOME, or use --trust this once"
     )]
     NoHome,
 }
@@ -214,7 +211,7 @@ impl TrustRecord {
         };
         let about = opened.metadata().map_err(unreadable)?;
         if !about.is_file() {
-            return Err(damaged("it is no regular file"));
+            return Err(damaged("it is not a regular file"));
         }
         if about.mode() & 0o022 != 0 {
             return Err(damaged("others may write it"));

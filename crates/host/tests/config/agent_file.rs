@@ -115,28 +115,28 @@ fn a_mistake_is_said_with_its_file_and_line() {
         ),
         (
             "---\ntraceLLM: true\n---\n",
-            "line 2: traceLLM is not set in an agent file: give it to the run, as --trace-llm",
+            "line 2: traceLLM cannot be set in an agent file: give it to the run, as --trace-llm",
         ),
         (
             "---\nstream: true\n---\n",
-            "stream is not set in an agent file",
+            "stream cannot be set in an agent file",
         ),
         (
             "---\nverbose: true\n---\n",
-            "verbose is not set in an agent file",
+            "verbose cannot be set in an agent file",
         ),
         (
             "---\nllms: [a/b]\n---\n",
-            "llms is not set in an agent file: write models: [PROVIDER/MODEL]",
+            "llms cannot be set in an agent file: write models: [PROVIDER/MODEL]",
         ),
         (
             "---\ntargets: []\n---\n",
-            "targets is not set in an agent file: write models:",
+            "targets cannot be set in an agent file: write models:",
         ),
-        ("---\nsave: x\n---\n", "save is not set in an agent file"),
+        ("---\nsave: x\n---\n", "save cannot be set in an agent file"),
         (
             "---\ncontextWindow: 5\n---\n",
-            "contextWindow is not set in an agent file: give it to the run, as --override",
+            "contextWindow cannot be set in an agent file: give it to the run, as --override",
         ),
         (
             "#!x\n---\na: b\n  c: [\n---\n",
@@ -180,24 +180,24 @@ fn a_mistake_is_said_with_its_file_and_line() {
         ),
         (
             "---\noutput:\n  schema: {type: nonsense}\n---\n",
-            "line 3: schema is no JSON Schema: ",
+            "line 3: schema is not a JSON Schema: ",
         ),
         (
             "---\noutput:\n  schema: '{\"type\": '\n---\n",
-            "line 3: schema is no JSON Schema: EOF",
+            "line 3: schema is not a JSON Schema: EOF",
         ),
         (
             "---\noutput:\n  schema: {$ref: '#/nowhere'}\n---\n",
-            "line 3: schema is no JSON Schema: ",
+            "line 3: schema is not a JSON Schema: ",
         ),
         (
             "---\noutput:\n  schema: {$schema: 'x:unheard-of'}\n---\n",
-            "line 3: schema is no JSON Schema: ",
+            "line 3: schema is not a JSON Schema: ",
         ),
         ("---\noutput:\n  schema: 5\n---\n", "it must be an object"),
         (
             "---\noutput:\n  schemaRef: none.json\n---\n",
-            "line 3: schemaRef is no JSON Schema: ",
+            "line 3: schemaRef is not a JSON Schema: ",
         ),
         (
             "---\noutput:\n  schema: {}\n  schemaRef: x\n---\n",

@@ -178,9 +178,13 @@ fn an_include_that_cannot_be_read_is_said_with_the_line_that_wants_it() {
         (
             World::new(),
             "",
-            "line 2: cannot include \"\": it names no file",
+            "line 2: cannot include \"\": it does not name a file",
         ),
-        (World::new().file("agent/d/x", ""), "d", "no regular file"),
+        (
+            World::new().file("agent/d/x", ""),
+            "d",
+            "not a regular file",
+        ),
         (
             World::new().file("agent/b.md", b"\xff"),
             "b.md",

@@ -150,7 +150,7 @@ fn a_mistake_is_said_with_its_file_and_place() {
         ),
         (
             r#"{"mcpServers": {"a b": {"command": "c"}}}"#,
-            "mcpServers[\"a b\"]: a server's name has only",
+            "mcpServers[\"a b\"]: a server name may contain only",
         ),
         (
             r#"{"queues": {"q": {"concurrent": 0}}}"#,
@@ -227,7 +227,7 @@ fn unknown_and_unsupported_keys_are_warnings() {
         "provders: unknown key; did you mean providers?",
         "providers.openai.apikey: unknown key; did you mean apiKey?",
         "providers.openai.mergeStrategy: this has no effect here",
-        "providers.openai: it has no type; openai is taken, as its name says",
+        "providers.openai: it has no type; openai is assumed from its name",
         "slack: Slack is not supported",
         "telemetry: telemetry is not supported",
     ];

@@ -164,7 +164,7 @@ fn a_binding_to_a_queue_that_is_not_there_stops_the_start_and_names_those_that_a
             section: {"x": {"command": "c", "queue": "fst"}}, "queues": {"fast": {"concurrent": 2}},
         });
         let expected = format!(
-            "cwd/.ai-agent.json: {section}.x.queue names the queue \"fst\", which is not configured; known are default, fast"
+            "cwd/.ai-agent.json: {section}.x.queue names the queue \"fst\", which is not configured; the queues are default, fast"
         );
         assert_eq!(World::with(&config.to_string()).problems(), expected);
     }

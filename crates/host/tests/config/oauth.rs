@@ -43,11 +43,11 @@ fn how_tokens_are_had_is_read_and_what_contradicts_itself_is_named() {
         (with(json!({"clientSecret": "s"})), "clientId"),
         (
             with(json!({"clientId": "i", "clientSecret": "s", "privateKey": "p"})),
-            "take out",
+            "remove the one",
         ),
         (
             json!({"url": "https://x", "oauth": {}, "secretHeaders": {"authorization": "s"}}),
-            "take one of them out",
+            "remove one of them",
         ),
     ] {
         let error = found(&settings).expect_err("it is wrong");

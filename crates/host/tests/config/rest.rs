@@ -61,7 +61,7 @@ fn a_mistake_is_said_with_its_file_and_its_key() {
         ),
         (
             json!({ "url": "http://h/", "headers": { "A B": "s" } }),
-            "restTools.x.headers[\"A B\"]: this is no name",
+            "restTools.x.headers[\"A B\"]: this is not the name",
         ),
         (
             json!({ "url": "http://h/", "bodyTemplate": "${parameters.}" }),
@@ -119,7 +119,7 @@ fn a_document_is_read_from_beside_its_configuration() {
         ("{\"a\": ", "this is not JSON"),
         ("a: [", "this is not YAML"),
         ("a: 1\na: 2", "given twice"),
-        ("- 1", "no OpenAPI document"),
+        ("- 1", "not an OpenAPI document"),
         ("swagger: '2.0'", "Swagger"),
     ] {
         let world = World::with(config).file("cwd/api/doc", text);

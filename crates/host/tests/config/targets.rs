@@ -152,28 +152,28 @@ fn what_contradicts_itself_or_is_like_nothing_is_refused_by_name() {
     let rows = [
         (
             json!({"temperature": false, "temperatureMax": 1}),
-            "what providers.lab says of \"m\" contradicts itself: a highest temperature is named, and none is accepted; \
-             mend its `accepts`",
+            "the settings of \"m\" in providers.lab contradict each other: a maximum temperature is set, but temperature is not accepted; \
+             correct its `accepts`",
         ),
         (
             json!({"efforts": ["high", "low"]}),
-            "contradicts itself: the efforts do not go from the least to the most, each once",
+            "contradict each other: the efforts do not go from the least to the most, each once",
         ),
         (
             json!({"thinking": "adaptive", "efforts": []}),
-            "contradicts itself: thoughts are asked for by an effort, and there is none",
+            "contradict each other: thoughts are asked for by an effort, and there is none",
         ),
         (
             json!({"thinking": "none", "efforts": ["low"]}),
-            "contradicts itself: there are efforts, and thoughts cannot be asked for",
+            "contradict each other: there are efforts, and thoughts cannot be asked for",
         ),
         (
             json!({"temperatureMax": -1}),
-            "contradicts itself: the highest temperature is not a number from 0",
+            "contradict each other: the highest temperature is not a number from 0",
         ),
         (
             json!({"like": "nobody-knows-it"}),
-            "providers.lab says that \"m\" is like \"nobody-knows-it\", and nothing is known of a model of that name",
+            "providers.lab: \"m\" is set to be like \"nobody-knows-it\", which is not a known model",
         ),
         (
             json!({"thinking": "loudly"}),
@@ -255,7 +255,7 @@ fn variables_of_the_services_own_clients_say_where_a_provider_without_an_address
         assert_eq!(endpoint.as_deref(), Ok(expected), "{config}");
     }
     let nowhere = json!({ "providers": { "work": { "type": "azure", "apiKey": "k" } } });
-    let refused = target("work/m", &nowhere, &[], &[]).expect_err("nobody says where");
+    let refused = target("work/m", &nowhere, &[], &[]).expect_err("it has no address");
     assert!(refused.contains("AZURE_OPENAI_ENDPOINT"), "{refused}");
 }
 
@@ -397,7 +397,7 @@ fn what_is_not_sent_is_told_by_name() {
             "serviceTier": "flex"})
     };
     let lacks = |model: &str, names: &[&str]| -> Vec<String> {
-        let told = |name: &&str| format!("work/{model} takes no {name}: it is not sent");
+        let told = |name: &&str| format!("work/{model} does not accept {name}: it is not sent");
         names.iter().map(told).collect()
     };
     assert_eq!(told(three("openai"), "gpt-5", &[]), lacks("gpt-5", &[]));
@@ -422,7 +422,7 @@ fn a_field_of_custom_that_another_setting_says_is_told_by_its_path() {
     };
     let line = |model: &str, path: &str| {
         format!(
-            "work/{model} is not sent the field {path:?} of `custom`: another setting says what stands there"
+            "the field {path:?} of `custom` is not sent to work/{model}: another setting sets it"
         )
     };
     let warm = json!({"temperature": 0.9, "seed": 7});

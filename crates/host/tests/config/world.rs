@@ -61,7 +61,7 @@ impl World {
     }
 
     pub(crate) fn load(&self) -> Config {
-        self.try_load().expect("the configuration is good")
+        self.try_load().expect("the configuration is valid")
     }
 
     /// The configuration, and the secrets that are met in it.
@@ -69,7 +69,7 @@ impl World {
         let environment: Environment = self.environment.iter().cloned().collect();
         let secrets = Arc::clone(environment.secrets());
         let config = Config::load(&self.places, environment, &Trust::once());
-        (config.expect("the configuration is good"), secrets)
+        (config.expect("the configuration is valid"), secrets)
     }
 
     /// What is wrong with it, the directory of this world written as nothing.

@@ -74,12 +74,12 @@ impl Tokens {
         if bool::from(fits) {
             Ok(Caller(given))
         } else {
-            Err(AgentRefusal::unauthorised("this token is not known here"))
+            Err(AgentRefusal::unauthorised("this token is not valid"))
         }
     }
 }
 
-/// The scheme in any case, the token without blanks around it.
+/// The scheme in any case, the token without surrounding blanks.
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
     scheme

@@ -32,8 +32,7 @@ pub(crate) struct RunAnswer {
 }
 
 /// What a client is told of a store that fails.
-pub(crate) const STORE_FAILED: &str =
-    "the store of runs failed; whoever runs the server was told why";
+pub(crate) const STORE_FAILED: &str = "the store of runs failed; the log of the server says why";
 
 /// Shared by all clients that wait for one run.
 pub(crate) type Ended = Result<Arc<RunAnswer>, AgentRefusal>;
@@ -71,9 +70,8 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
 /// Only somebody at the server can approve, unless the client may be asked.
 fn waits(run: &Run) -> AgentRefusal {
     let id = run.id();
-    let message = format!(
-        "run {id} waits for a person: `bonded approve {id}` or `bonded deny {id}` goes on with it"
-    );
+    let message =
+        format!("run {id} needs approval: use `bonded approve {id}` or `bonded deny {id}`");
     AgentRefusal::failed(StatusCode::CONFLICT, AWAITING_REVIEW, message)
 }
 

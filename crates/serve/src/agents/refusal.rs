@@ -110,7 +110,8 @@ impl AgentRefusal {
 
     /// The bound is told.
     pub(super) fn too_large(bytes_max: usize) -> Self {
-        let message = format!("the body is larger than {bytes_max} bytes; send less of the talk");
+        let message =
+            format!("the body is larger than {bytes_max} bytes; send less of the conversation");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID, "too_large", message)
     }
 
@@ -122,7 +123,7 @@ impl AgentRefusal {
 
     /// Too many wait already.
     pub(super) fn busy() -> Self {
-        let message = "too many requests wait already; send it again later";
+        let message = "too many requests are waiting; send it again later";
         Self::new(
             StatusCode::TOO_MANY_REQUESTS,
             "rate_limit_error",

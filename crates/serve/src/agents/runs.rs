@@ -77,7 +77,7 @@ impl Drive {
     /// A run that is being cancelled cannot be joined: its clients would be told that it was cancelled.
     fn join(&mut self) -> Result<(), AgentRefusal> {
         if self.cancel.is_cancelled() {
-            return Err(AgentRefusal::held("this run is just being cancelled"));
+            return Err(AgentRefusal::held("this run is being cancelled"));
         }
         self.clients += 1;
         Ok(())
@@ -247,7 +247,7 @@ impl Runs {
                 result.turns,
                 result.elapsed_ms
             ),
-            Ok(None) => tracing::info!("run {id} waits for a person"),
+            Ok(None) => tracing::info!("run {id} needs approval"),
             Err(error) => tracing::error!("run {id} cannot be driven: {error}"),
         }
     }

@@ -20,7 +20,7 @@ use crate::sorted_json::sorted_json;
 use bonded_web::event_stream::{SILENCE_MAX, event_stream};
 
 /// A comment, which clients pass over.
-const KEEP_ALIVE: Bytes = Bytes::from_static(b": the run goes on\n\n");
+const KEEP_ALIVE: Bytes = Bytes::from_static(b": the run continues\n\n");
 
 /// How an interface tells an answer piece by piece.
 pub(super) trait AnswerWriter: Send {

@@ -71,7 +71,7 @@ async fn by_token(site: &Site, header: &[u8]) -> Result<WorkspaceCaller, Workspa
     let token = bearer(header).ok_or_else(WorkspaceRefusal::auth_required)?;
     let held = site.store.token_holder(token).await?;
     let (user, last_used_at) = held.ok_or_else(|| {
-        WorkspaceRefusal::new(Code::InvalidCredentials, "this token is not known here")
+        WorkspaceRefusal::new(Code::InvalidCredentials, "this token is not valid")
     })?;
     note_use(site, token, last_used_at);
     Ok(WorkspaceCaller {
@@ -105,7 +105,7 @@ async fn by_session(
     let Some(found) = found else {
         return Err(WorkspaceRefusal::new(
             Code::AuthRequired,
-            "this session is over; log in again",
+            "this session has ended; log in again",
         ));
     };
     if found.expires_at <= site.now() {
@@ -127,7 +127,7 @@ async fn by_session(
     Ok((caller, found.csrf_token))
 }
 
-/// The scheme in any case, the token without blanks around it.
+/// The scheme in any case, the token without surrounding blanks.
 fn bearer(value: &[u8]) -> Option<&str> {
     let (scheme, token) = value.split_at_checked(7)?;
     let token = std::str::from_utf8(token).ok()?;
@@ -186,7 +186,8 @@ pub(super) async fn role(
         WorkspaceRefusal::new(Code::WorkspaceNotFound, message)
     })?;
     let role = standing.role.ok_or_else(|| {
-        let message = format!("you are no member of workspace {workspace_id}; ask an admin of it");
+        let message =
+            format!("you are not a member of workspace {workspace_id}; ask one of its admins");
         WorkspaceRefusal::new(Code::WorkspaceForbidden, message)
     })?;
     if role.may(permission) {
@@ -194,7 +195,7 @@ pub(super) async fn role(
     }
     let needs = permission.least_role();
     let message = format!(
-        "this needs the role {needs} in the workspace, yours is {role}; ask an admin of it"
+        "this needs the role {needs} in the workspace, yours is {role}; ask one of its admins"
     );
     Err(WorkspaceRefusal::new(Code::RoleForbidden, message)
         .details(RoleDetails { role_needed: needs }))

@@ -101,7 +101,7 @@ impl Configured {
             HeaderName::from_bytes(security.csrf_header.as_bytes()).map_err(|_| {
                 let header = &security.csrf_header;
                 OpenError::Value(format!(
-                    "security.csrf_header: {header:?} is no name of a header"
+                    "security.csrf_header: {header:?} is not the name of a header"
                 ))
             })?;
         let origins = Origins::read(&server.cors_allowed_origins);

@@ -116,7 +116,7 @@ fn pause(count: u32, free: u32) -> Duration {
 fn too_often(rest: Duration) -> WorkspaceRefusal {
     let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
     let message = format!(
-        "too many wrong passwords came from this address; send it again after {seconds} s, or from elsewhere"
+        "too many wrong passwords came from this address; try again after {seconds} s, or from another address"
     );
     let details = RateDetails {
         limit: FREE,

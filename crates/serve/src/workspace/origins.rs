@@ -54,14 +54,12 @@ fn is_own(origin: &HeaderValue, headers: &HeaderMap) -> bool {
 fn origin(field: &str) -> Result<HeaderValue, BadOrigin> {
     let bad = || {
         refused(&format!(
-            "{field:?} is no origin; write http:// or https://, a name, and a port if it is not the usual one, \
-             such as https://notes.example, and nothing behind it"
+            "{field:?} is not an origin; write http:// or https://, a host, and a port unless it is the default, such as https://notes.example, and nothing after it"
         ))
     };
     if field.contains('*') {
         return Err(refused(&format!(
-            "{field:?} would let every page of the web act with the session of whoever looks at it; \
-             name each origin, such as https://notes.example"
+            "{field:?} would let every page of the web act with the session of its visitor; list each origin, such as https://notes.example"
         )));
     }
     let text = field.trim().to_ascii_lowercase();

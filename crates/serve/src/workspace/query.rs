@@ -18,7 +18,7 @@ impl Query {
             let (name, value) = (decoded(name)?, decoded(value)?);
             if values.contains_key(&name) {
                 return Err(WorkspaceRefusal::bad(format!(
-                    "the query says {name:?} twice"
+                    "the query has {name:?} twice"
                 )));
             }
             values.insert(name, value);
@@ -37,7 +37,7 @@ impl Query {
             [] => "nothing".to_owned(),
             known => known.join(", "),
         };
-        let message = format!("the query says {shown:?}, which is not known here; known: {known}");
+        let message = format!("the query has {shown:?}, which is unknown; known: {known}");
         Err(WorkspaceRefusal::bad(message))
     }
 

@@ -53,14 +53,13 @@ impl WorkspaceRefusal {
 
     /// Nothing was shown by which one could tell who asks.
     pub(super) fn auth_required() -> Self {
-        let message = "who asks? send the header Authorization: Bearer TOKEN, or log in first";
+        let message = "authentication is required: send the header Authorization: Bearer TOKEN, or log in first";
         Self::new(Code::AuthRequired, message)
     }
 
     /// The message says where to find what there is.
     pub(super) fn unknown_path(path: &str) -> Self {
-        let message =
-            format!("there is nothing at {path}; GET /api/openapi.json lists what there is");
+        let message = format!("there is nothing at {path}; GET /api/openapi.json lists the paths");
         Self::new(Code::NotFound, message)
     }
 
@@ -152,7 +151,7 @@ impl From<WorkspaceError> for WorkspaceRefusal {
             // What the store says of its files is for whoever runs it.
             WorkspaceError::Store(error) => {
                 tracing::error!("error: {}", with_causes(&error));
-                Self::internal("the store failed; what runs the server was told why")
+                Self::internal("the store failed; the log of the server says why")
             }
         }
     }

@@ -56,7 +56,7 @@ async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, Wor
     let accept = accepted(&headers)?;
     let place = site.sockets.clone().try_acquire_owned();
     let place = place
-        .map_err(|_| WorkspaceRefusal::unavailable("too many sockets are open; come back later"))?;
+        .map_err(|_| WorkspaceRefusal::unavailable("too many sockets are open; try again later"))?;
     let upgraded = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         // A client that went away before the upgrade needs no answer.

@@ -39,7 +39,7 @@ fn lies() -> [(&'static str, Lie, &'static str); 12] {
         (
             RESOURCE,
             |_| says(200, &json!({ "authorization_servers": ["file:///etc"] })),
-            "no address of the web",
+            "not a web address",
         ),
         (RESOURCE, |_| says(200, &json!([1])), "invalid type"),
         (
@@ -82,7 +82,7 @@ fn lies() -> [(&'static str, Lie, &'static str); 12] {
                     json!("javascript:alert(1)"),
                 )
             },
-            "no address of the web",
+            "not a web address",
         ),
         ("/token", |_| says(500, &json!({})), "HTTP 500"),
         (

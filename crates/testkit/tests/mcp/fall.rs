@@ -104,11 +104,11 @@ async fn a_server_that_floods_is_cut_off_and_restarted() {
         ("line", "printed a line of more than 16777216 bytes"),
         (
             "lines",
-            "printed more than 16777216 bytes that are no messages",
+            "printed more than 16777216 bytes that are not messages",
         ),
         (
             "requests",
-            "asked more than 256 things without reading the answers",
+            "sent more than 256 requests without reading the answers",
         ),
     ] {
         let world = World::new(&[]).await;

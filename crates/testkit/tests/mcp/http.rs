@@ -191,8 +191,8 @@ async fn a_bad_answer_fails_the_call_and_not_the_session() {
             true,
             &["text/html"],
         ),
-        (json_says("{".into()), true, &["no answer"]),
-        (json_says(odd), true, &["no answer"]),
+        (json_says("{".into()), true, &["does not answer"]),
+        (json_says(odd), true, &["does not answer"]),
         (Says::Whole(202, "", String::new()), true, &["nothing"]),
         (Says::Nothing, true, &["broke the connection"]),
         (
@@ -237,7 +237,7 @@ async fn an_endless_answer_is_cut_off_and_takes_little_memory() {
             "more than 16777216 bytes",
         ),
         (events, vec![b'x'; 1 << 20], "more than 16777216 bytes"),
-        (events, b"data: noise\n\n".repeat(1000), "no messages"),
+        (events, b"data: noise\n\n".repeat(1000), "not messages"),
         (
             events,
             format!("data: {notice}\n\n").into_bytes(),

@@ -188,7 +188,7 @@ async fn what_is_no_word_of_the_provider_is_not_taken_to_the_issuer() {
             "no identity token",
         ),
         (elsewhere("http://identity.example/token"), "not encrypted"),
-        (elsewhere("identity"), "is no address"),
+        (elsewhere("identity"), "is not an address"),
         (named, "describes itself nowhere"),
     ];
     for (provider, part) in rows {

@@ -102,7 +102,7 @@ impl OpenError {
     }
 }
 
-/// Refuses whatever was opened and is no regular file.
+/// Refuses whatever was opened and is not a regular file.
 pub(super) fn refuse_special(stat: &Stat, path: &Path) -> Result<(), OpenError> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),

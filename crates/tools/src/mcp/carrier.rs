@@ -101,7 +101,7 @@ impl Carrier {
             }
             ClientInitializeError::ExpectedInitResult(_)
             | ClientInitializeError::ExpectedInitResponse(_) => {
-                "answered `initialize` with something else than the protocol demands".into()
+                "did not answer `initialize` as the protocol requires".into()
             }
             other => format!("could not be initialised: {other}"),
         };

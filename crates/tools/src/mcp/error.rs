@@ -22,14 +22,14 @@ pub(super) const STOPPED: &str = "mcp_stopped";
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
     /// The names of tools begin with it, and services take few characters in those.
-    #[error("the name {name:?} of an MCP server is not usable; take letters, digits, '_' and '-'")]
+    #[error("the name {name:?} of an MCP server cannot be used; use letters, digits, '_' and '-'")]
     BadName {
         /// As the configuration has it.
         name: String,
     },
     /// A pool has one server of a name, for all runs.
     #[error(
-        "the MCP server {server:?} runs already with other settings; give this one another name"
+        "the MCP server {server:?} is already running with other settings; give this one another name"
     )]
     OtherSettings {
         /// Its name in the configuration.
@@ -111,7 +111,7 @@ pub enum McpError {
         source: QueueError,
     },
     /// A login that a person began came to nothing.
-    #[error("there is no login to the MCP server {server:?}: {source}")]
+    #[error("cannot log in to the MCP server {server:?}: {source}")]
     Login {
         /// Its name in the configuration.
         server: String,

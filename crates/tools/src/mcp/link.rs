@@ -164,7 +164,7 @@ impl Link {
 
     /// Tells the server that nobody waits for an answer any more.
     pub(super) async fn cancel(&self, request: RequestId) {
-        let reason = "nobody waits for the answer any more".into();
+        let reason = "the answer is no longer needed".into();
         let params = CancelledNotificationParam::new(Some(request), Some(reason));
         let notification = CancelledNotification::new(params);
         // A server that cannot be told has ended, and needs not be.

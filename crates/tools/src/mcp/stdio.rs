@@ -79,7 +79,7 @@ impl Stdio {
             }
             if self.noise_bytes > NOISE_BYTES_MAX {
                 return Err(format!(
-                    "printed more than {NOISE_BYTES_MAX} bytes that are no messages"
+                    "printed more than {NOISE_BYTES_MAX} bytes that are not messages"
                 ));
             }
         }
@@ -92,7 +92,7 @@ impl Stdio {
         }
         if self.unanswered.fetch_add(1, Ordering::Relaxed) >= UNANSWERED_MAX {
             return Err(format!(
-                "asked more than {UNANSWERED_MAX} things without reading the answers"
+                "sent more than {UNANSWERED_MAX} requests without reading the answers"
             ));
         }
         Ok(())

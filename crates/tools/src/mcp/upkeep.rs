@@ -178,7 +178,7 @@ impl Upkeep {
             }
             Some(link) => {
                 link.stop();
-                state.fall("ended while nobody called it".into());
+                state.fall("ended between two calls".into());
             }
             None => {}
         }
@@ -254,7 +254,7 @@ impl Upkeep {
     pub(super) fn warn_of_change(&self, tool: &str, change: &str) {
         if self.lock().warned.insert(tool.into()) {
             let name = &self.server.name;
-            let end = "runs that began before do not call it any more";
+            let end = "runs that began earlier no longer call it";
             self.voice
                 .warn(&format!("the MCP server {name:?} {change}; {end}"));
         }

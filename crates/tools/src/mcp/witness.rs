@@ -91,7 +91,7 @@ impl Witness {
             None => String::new(),
             Some(noise) => {
                 let lines = seen.noise_lines;
-                format!("; {lines} of its messages are no JSON-RPC, the first is {noise:?}")
+                format!("; {lines} of its messages are not JSON-RPC, the first is {noise:?}")
             }
         }
     }
@@ -103,7 +103,7 @@ impl Witness {
         if let Some(noise) = &seen.noise {
             let lines = seen.noise_lines;
             remarks = format!(
-                "; {lines} of its lines on stdout are no JSON-RPC messages, the first is {noise:?}"
+                "; {lines} of its lines on stdout are not JSON-RPC messages, the first is {noise:?}"
             );
         }
         let stderr = String::from_utf8_lossy(seen.stderr.make_contiguous());

@@ -72,7 +72,7 @@ pub(super) fn read(headers: &BTreeMap<String, String>) -> Result<Vec<HeaderTempl
     let read = headers.iter().map(|(name, value)| {
         let wrong = |why: String| RestError::at(format!("headers.{name}"), why);
         let known = HeaderName::try_from(name.as_str());
-        let known = known.map_err(|_| wrong("this is no name of a header".into()))?;
+        let known = known.map_err(|_| wrong("this is not the name of a header".into()))?;
         if is_of_connection(&known) {
             return Err(wrong(
                 "this header is set by the connection; leave it out".into(),

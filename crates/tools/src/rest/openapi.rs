@@ -175,7 +175,7 @@ impl OpenapiDocument {
     fn methods(&self) -> Result<Vec<Method>, RestError> {
         let wanted = self.include_methods.iter().map(|name| {
             let known = method(name).map(|(method, _)| method);
-            let why = || format!("{name:?} is no method that a tool may use");
+            let why = || format!("{name:?} is not a method that a tool may use");
             known.ok_or_else(|| RestError::at("includeMethods", why()))
         });
         wanted.collect()
@@ -209,12 +209,12 @@ impl OpenapiDocument {
         match found.len() {
             0 => Err(RestError::at(
                 "spec",
-                "it holds no operation that is wanted; look at includeMethods and tagFilter",
+                "it has none of the operations that were asked for; check includeMethods and tagFilter",
             )),
             1..=OPERATIONS_MAX => Ok(found),
             many => {
                 let why = format!(
-                    "it holds {many} operations, and {OPERATIONS_MAX} is the most; choose some with tagFilter or includeMethods"
+                    "it holds {many} operations, and the limit is {OPERATIONS_MAX}; choose some with tagFilter or includeMethods"
                 );
                 Err(RestError::at("spec", why))
             }
@@ -246,7 +246,7 @@ fn check_version(document: &Value) -> Result<(), RestError> {
         )),
         None => Err(RestError::at(
             "spec",
-            "it is no OpenAPI document: `openapi` is missing",
+            "it is not an OpenAPI document: `openapi` is missing",
         )),
     }
 }
@@ -259,7 +259,7 @@ fn first_server(document: &Value) -> Result<String, RestError> {
         .and_then(Value::as_str);
     let absolute = url.filter(|url| url.contains("://"));
     let Some(mut url) = absolute.map(str::to_owned) else {
-        let why = "the document names no server with a whole URL; write it here";
+        let why = "the document names no server with a complete URL; set it here";
         return Err(RestError::at("baseUrl", why));
     };
     let variables = server.and_then(|server| server.get("variables"));

@@ -20,7 +20,7 @@ pub(super) fn of_parameters(written: Option<&Value>, places: &[&str]) -> Result<
         Some(_) => return Err(RestError::at(KEY, "it must be a JSON Schema of an object")),
     };
     check(&schema)
-        .map_err(|why| RestError::at(KEY, format!("it is no usable JSON Schema: {why}")))?;
+        .map_err(|why| RestError::at(KEY, format!("it is not a usable JSON Schema: {why}")))?;
     check_places(&schema, places)?;
     Ok(schema)
 }

@@ -30,7 +30,7 @@ impl Template {
             let usable = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
             if name.is_empty() || !name.chars().all(usable) {
                 return Err(format!(
-                    "{name:?} is no name of a parameter; take letters, digits, '_', '-' and '.'"
+                    "{name:?} is not the name of a parameter; use letters, digits, '_', '-' and '.'"
                 ));
             }
             if !before.is_empty() {

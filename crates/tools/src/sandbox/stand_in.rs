@@ -70,7 +70,9 @@ impl StandIn {
                 }
             }
         }
-        Err(io::Error::other("somebody makes and removes .git"))
+        Err(io::Error::other(
+            "another process keeps creating and removing .git",
+        ))
     }
 }
 

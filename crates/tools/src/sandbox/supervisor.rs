@@ -72,7 +72,7 @@ fn supervise(
     // Told after the namespaces were made: a change of rights forgets it.
     set_parent_process_death_signal(Some(Signal::TERM)).map_err(failed("watch its parent"))?;
     if is_orphan(parent) {
-        return Err("whoever wanted the command is gone".into());
+        return Err("the process that asked for the command is gone".into());
     }
     order.parent = getpid().as_raw_pid();
     // The command is of the same user, and shall not reach into us.

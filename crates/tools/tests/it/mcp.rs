@@ -59,7 +59,7 @@ async fn a_server_that_does_not_start_is_a_clear_error() {
         (
             r#"read l; echo '{"jsonrpc":"2.0","id":0,"result":{"hello":1}}'; cat"#.into(),
             20_000,
-            &["answered `initialize` with something else"],
+            &["did not answer `initialize` as the protocol requires"],
         ),
     ];
     for (script, timeout_ms, parts) in table {
@@ -119,7 +119,7 @@ async fn a_flood_is_cut_off_early_and_takes_little_memory() {
         (
             "yes 'all work and no play' | head -c 1000000000",
             60_000,
-            "that are no messages",
+            "that are not messages",
         ),
         (
             "tr '\\0' x < /dev/zero | head -c 100000000; sleep 100",

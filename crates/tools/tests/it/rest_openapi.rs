@@ -213,7 +213,7 @@ fn what_is_not_supported_is_left_out_and_named() {
         ("POST /c is left out", "multipart/form-data"),
         ("POST /d:", "multipart/form-data"),
         ("GET /e is left out", "another document"),
-        ("GET /f/{id} is left out", "no parameter"),
+        ("GET /f/{id} is left out", "does not declare"),
         ("GET /g is left out", "schema"),
         ("GET /h is left out", "Host"),
         ("GET /i/../j is left out", "segment"),

@@ -81,7 +81,7 @@ fn fit_within<'a>(
         why,
     };
     if spec.schema.get("type").and_then(Value::as_str) != Some("object") {
-        return Err(unfit("its arguments are no object".into()));
+        return Err(unfit("its arguments are not an object".into()));
     }
     let too_many = |why: steps::TooMany| unfit(why.into());
     steps.take_all([&spec.schema]).map_err(too_many)?;
@@ -104,7 +104,7 @@ fn fit_within<'a>(
     if has_new_refs || done.renewed || conditions.is_some() {
         Schema::new(&schema).map_err(|why| {
             unfit(format!(
-                "what the service would take of it is unusable: {why}"
+                "what the service would accept of it is unusable: {why}"
             ))
         })?;
     }

@@ -447,7 +447,7 @@ fn a_tool_that_cannot_be_made_to_fit_says_why() {
     let deep = (0..400).fold(json!({ "type": "string" }), |inner, n| {
         json!({ "type": "object", "properties": { "x": inner, "y": { "$ref": format!("#{}", "/properties/x".repeat(n % 100)) } } })
     });
-    for (schema, why) in [(no_object, "no object"), (deep, "too long")] {
+    for (schema, why) in [(no_object, "not an object"), (deep, "too long")] {
         for dialect in dialects() {
             let error = fit(&spec("t", &schema), dialect).expect_err("unfit");
             assert_eq!(error.name, "t");

@@ -218,7 +218,7 @@ fn a_tool_that_does_not_fit_is_left_out_and_named() {
         assert_eq!(left_out.len(), 1);
         assert_eq!(
             left_out[0].to_string(),
-            "the tool \"bad\" is left out: its arguments are no object"
+            "the tool \"bad\" is left out: its arguments are not an object"
         );
     }
 }

@@ -19,7 +19,7 @@ pub struct ChainFault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainFaultKind {
     /// No receipt is given.
-    #[error("there is none: a chain has at least one")]
+    #[error("it is missing: a chain has at least one receipt")]
     Empty,
     /// It cannot be relied upon by itself.
     #[error(transparent)]

@@ -18,7 +18,7 @@ use crate::tree::Node;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiptFault {
     /// It cannot be read at all.
-    #[error("it is no JSON: {why}")]
+    #[error("it is not JSON: {why}")]
     NotJson { why: String },
     /// A newer build wrote it.
     #[error("it has format {found}, this build reads up to {RECEIPT_FORMAT}")]
@@ -32,7 +32,7 @@ pub enum ReceiptFault {
     #[error("its receipt_hash is {written}, but its content has {computed}: it was changed")]
     HashMismatch { written: String, computed: Hash },
     /// JSON of another shape.
-    #[error("it is no receipt: {why}")]
+    #[error("it is not a receipt: {why}")]
     NotAReceipt { why: String },
     /// Two of its fields cannot both be true.
     #[error("it contradicts itself: {what}")]
@@ -111,11 +111,11 @@ const OF_ALL: [ReceiptRule; 13] = [
     },
     ReceiptRule {
         holds: |it| it.previous_receipt_hash.is_none() == (it.chain_index == 0),
-        otherwise: "only the first of a chain has none before it",
+        otherwise: "only the first receipt of a chain has no receipt before it",
     },
     ReceiptRule {
         holds: |it| it.tree_changed_outside || !it.outcome.changed_meanwhile,
-        otherwise: "the tree was changed meanwhile and yet not by anybody else",
+        otherwise: "the tree changed meanwhile, and yet not by another process",
     },
     ReceiptRule {
         holds: |it| has_own_tests(it),
@@ -162,7 +162,7 @@ const OF_ALL: [ReceiptRule; 13] = [
             earlier.len() as u64 <= it.outcome.work_item.retries
                 && earlier.iter().all(|it| is_again(it.status))
         },
-        otherwise: "it was begun again more often than it may be, or for no reason",
+        otherwise: "it was retried more often than allowed, or for no reason",
     },
 ];
 
@@ -200,7 +200,7 @@ const OF_SUCCESS: [ReceiptRule; 8] = [
             // Tests that another's change made run twice took time that was not the item's.
             it.outcome.changed_meanwhile || it.outcome.metrics.execution_time_ms <= most
         },
-        otherwise: "it is a success and took longer than it may",
+        otherwise: "it is a success and took longer than allowed",
     },
     ReceiptRule {
         holds: |it| {
@@ -223,7 +223,7 @@ const OF_OTHERS: [ReceiptRule; 1] = [ReceiptRule {
             && outcome.before_hash == outcome.after_hash
             && outcome.tree_before == outcome.tree_after
     },
-    otherwise: "it is no success and yet the tree changed",
+    otherwise: "it is not a success, and yet the tree changed",
 }];
 
 fn has_own_tests(receipt: &Receipt) -> bool {

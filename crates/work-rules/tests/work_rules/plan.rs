@@ -102,25 +102,13 @@ fn what_is_wrong_with_an_item_is_said_with_its_place() {
             "/0/id: must be a text, not the number 1",
         ),
         (json!({ "id": "" }), "/0/id: must not be empty"),
-        (
-            json!({ "id": "../x" }),
-            "/0/id: \"../x\" is not usable as an id",
-        ),
-        (
-            json!({ "id": ".x" }),
-            "/0/id: \".x\" is not usable as an id",
-        ),
-        (
-            json!({ "id": "-x" }),
-            "/0/id: \"-x\" is not usable as an id",
-        ),
-        (
-            json!({ "id": "a b" }),
-            "/0/id: \"a b\" is not usable as an id",
-        ),
+        (json!({ "id": "../x" }), "/0/id: \"../x\" cannot be an id"),
+        (json!({ "id": ".x" }), "/0/id: \".x\" cannot be an id"),
+        (json!({ "id": "-x" }), "/0/id: \"-x\" cannot be an id"),
+        (json!({ "id": "a b" }), "/0/id: \"a b\" cannot be an id"),
         (
             json!({ "id": "x".repeat(129) }),
-            "not usable as an id: 1 to 128",
+            "cannot be an id: 1 to 128",
         ),
         (json!({ "id": null }), "/0: id is missing"),
         (
@@ -129,11 +117,11 @@ fn what_is_wrong_with_an_item_is_said_with_its_place() {
         ),
         (
             json!({ "agent_id": "agent-10" }),
-            "\"agent-10\" is no agent: agent-0 to agent-9",
+            "\"agent-10\" is not an agent; use agent-0 to agent-9",
         ),
         (
             json!({ "agent_id": "bob" }),
-            "/0/agent_id (item x): \"bob\" is no agent",
+            "/0/agent_id (item x): \"bob\" is not an agent",
         ),
         (
             json!({ "description": " \n" }),
@@ -264,7 +252,7 @@ fn all_that_is_wrong_comes_back_at_once() {
     ]);
     let found = faults(&plan);
     let expected = [
-        "/0/agent_id (item a): \"x\" is no agent: agent-0 to agent-9 are",
+        "/0/agent_id (item a): \"x\" is not an agent; use agent-0 to agent-9",
         "/0/constraints/timeout_ms (item a): must be a whole number from 1 to 9007199254740991, not 0",
         "/3: must be an object, not the number 7",
         "/2/id (item b): the item at /1 has the same id; each needs its own",
@@ -276,7 +264,7 @@ fn all_that_is_wrong_comes_back_at_once() {
 #[test]
 fn what_is_no_plan_is_refused_in_few_words() {
     let rows = [
-        (json!([]), "the plan: there is no work item in it"),
+        (json!([]), "the plan: it has no work items"),
         (json!("x"), "not the text \"x\""),
         (json!(null), "not null"),
         (

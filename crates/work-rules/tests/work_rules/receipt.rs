@@ -190,7 +190,10 @@ fn a_receipt_that_contradicts_itself_is_refused_whoever_sealed_it() {
         ),
         (|it| it["error"] = json!("oh"), "with an error"),
         (|it| it["status"] = json!("failure"), "the tree changed"),
-        (|it| it["chain_index"] = json!(4), "first of a chain"),
+        (
+            |it| it["chain_index"] = json!(4),
+            "first receipt of a chain",
+        ),
         (
             |it| it["tests"]["exit_code"] = json!(1),
             "tests are not passed",
@@ -218,7 +221,7 @@ fn a_receipt_that_contradicts_itself_is_refused_whoever_sealed_it() {
         ),
         (
             |it| it["metrics"]["execution_time_ms"] = json!(400_000),
-            "longer than it may",
+            "longer than allowed",
         ),
         (
             |it| it["run"]["started_at"] = json!(1_000_001),

@@ -82,22 +82,22 @@ fn an_envelope_that_vouches_for_nothing_is_refused() {
     let mut other_tree: Value = serde_json::from_str(&good).expect("JSON");
     other_tree["subject"][0]["digest"]["blake3"] = json!(Hash::ZERO);
     let rows = [
-        ("{}".into(), "it is no DSSE envelope"),
+        ("{}".into(), "it is not a DSSE envelope"),
         (
             changed(|it| it.signatures.clear()),
-            "no signature on it is good",
+            "it has no valid signature",
         ),
         (
             changed(|it| it.signatures[0].keyid = "key-2".into()),
-            "no signature",
+            "no valid signature",
         ),
         (
             changed(|it| it.signatures[0].sig = "AAAA".into()),
-            "no signature",
+            "no valid signature",
         ),
         (
             changed(|it| it.signatures[0].sig = "?".into()),
-            "no signature",
+            "no valid signature",
         ),
         (
             changed(|it| it.payload_type = "text/plain".into()),
@@ -105,13 +105,16 @@ fn an_envelope_that_vouches_for_nothing_is_refused() {
         ),
         (
             changed(|it| it.payload = "?".into()),
-            "it is no DSSE envelope",
+            "it is not a DSSE envelope",
         ),
-        (changed(|it| it.payload = "e30=".into()), "no signature"),
+        (
+            changed(|it| it.payload = "e30=".into()),
+            "no valid signature",
+        ),
         (envelope("{}"), "it is of another type"),
         (envelope("no json"), "it holds no statement"),
-        (envelope(&other_subject), "cannot be relied upon"),
-        (envelope(&other_predicate), "cannot be relied upon"),
+        (envelope(&other_subject), "is not valid"),
+        (envelope(&other_predicate), "is not valid"),
         (
             envelope(&other_tree.to_string()),
             "not the tree of its receipt",

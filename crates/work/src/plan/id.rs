@@ -13,7 +13,7 @@ pub struct PlanId(String);
 
 /// Why a text names no execution of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{id:?} names no plan: twelve hexadecimal digits do")]
+#[error("{id:?} is not a plan id, which has twelve hexadecimal digits")]
 pub struct BadPlanId {
     /// What was written, cut to 80 letters.
     pub id: String,

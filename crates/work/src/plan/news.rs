@@ -56,11 +56,11 @@ impl fmt::Display for Recovery {
         match self.foreign.as_slice() {
             [] => write!(
                 f,
-                "item {item} was being published when a process died: it is published now"
+                "item {item} was being published when a process died; it is published now"
             ),
             [path, ..] => write!(
                 f,
-                "item {item} was being published when a process died, and {path} was changed since: it is undone"
+                "item {item} was being published when a process died, and {path} has changed since; the publish was undone"
             ),
         }
     }

@@ -38,13 +38,12 @@ pub enum WorkError {
     Io(#[from] io::Error),
     /// The history names a receipt of the item, and its result is gone.
     #[error(
-        "item {item} has a receipt already, and what it came to is gone; restore what lies beside the store from a backup"
+        "item {item} already has a receipt, but its result is missing; restore the files beside the store from a backup"
     )]
     SealedBefore { item: String },
     /// The disk of the tree is full.
     #[error(
-        "there is no room for what is to be published to {}, which is as it was: {source}; make room there, then \
-         `bonded work --resume`",
+        "there is no space to publish to {}, which is unchanged: {source}; free some, then run `bonded work --resume`",
         tree.display()
     )]
     NoRoom { tree: PathBuf, source: io::Error },
@@ -52,7 +51,7 @@ pub enum WorkError {
     #[error("the plan was interrupted")]
     Interrupted,
     /// The store has no log that the run's capsule could be made of.
-    #[error("the log of an item's run is not one")]
+    #[error("the log of an item's run is not valid")]
     NoLog,
     /// What was read of the copy does not fit what was frozen.
     #[error("the copy of the tree is not what its changes say{}", named(.path))]
@@ -63,7 +62,7 @@ pub enum WorkError {
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room beside the store, then `bonded work --resume`"
+            "; free some space beside the store, then run `bonded work --resume`"
         }
         _ => "",
     }

@@ -147,7 +147,7 @@ fn script_text(context: SealContext<'_>) -> String {
         "#!/bin/sh\n\
          # Restores the state that the item began with in a scratch directory, gives the recorded replies of the\n\
          # model to the real tools again, and compares the state that comes of it with the receipt. Exits with 1\n\
-         # if they differ. With --live the model is asked anew.\n\
+         # if they differ. With --live the model is asked again.\n\
          set -eu\n\
          here=$(CDPATH= cd -- \"$(dirname -- \"$0\")\" && pwd)\n\
          program=${{BONDED:-{program}}}\n\

@@ -9,23 +9,23 @@ use bonded_kernel::Hash;
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// A path could not be looked at.
-    #[error("{} cannot be read: {source}; make it readable to you, or move it out of the tree", path.display())]
+    #[error("{} cannot be read: {source}; give yourself read access, or move it out of the tree", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     /// The tree's root is a file.
-    #[error("{} is not a directory; name the directory that is to be worked on", path.display())]
+    #[error("{} is not a directory; name the directory to work on", path.display())]
     NoDirectory { path: PathBuf },
     /// Something else is mounted within the tree.
     #[error("another file system is mounted at {}; unmount it, or work on a tree without it", path.display())]
     Mount { path: PathBuf },
     /// It changed while it was read, each time.
-    #[error("{} kept changing while the tree was frozen; end what writes there and start again", path.display())]
+    #[error("{} kept changing while the tree was frozen; stop what writes there and start again", path.display())]
     Busy { path: PathBuf },
     /// A path that is longer than the system can name.
     #[error("the path {} is longer than the system can name; shorten it, or move it out of the tree", path.display())]
     TooLong { path: PathBuf },
     /// What is kept of the tree would be a part of it.
     #[error(
-        "what is kept about the tree, {}, lies inside the tree {}; put the store elsewhere with --store",
+        "the data about the tree, {}, would be inside the tree {}; move the store with --store",
         kept.display(), root.display()
     )]
     KeptInside { kept: PathBuf, root: PathBuf },
@@ -45,20 +45,20 @@ pub enum TreeError {
     #[error("{} cannot be made: {source}{}", path.display(), hint(source))]
     Unmade { path: PathBuf, source: io::Error },
     /// A device cannot be made again.
-    #[error("{} is a device, which cannot be made again; move it out of the tree", path.display())]
+    #[error("{} is a device, which cannot be copied; move it out of the tree", path.display())]
     Device { path: PathBuf },
     /// The tree is a repository without a work tree.
     #[error("{} is a bare repository; name a directory with a working tree", path.display())]
     Bare { path: PathBuf },
     /// The repository is in the middle of a merge, a rebase or the like.
-    #[error("{} is in the middle of a {what}; finish it or give it up first ({hint})", path.display())]
+    #[error("{} is in the middle of a {what}; finish or abort it first ({hint})", path.display())]
     InTheMiddle {
         path: PathBuf,
         what: &'static str,
         hint: &'static str,
     },
     /// A copy could not be mounted or locked.
-    #[error("the isolated copy {} cannot be made: {why}", path.display())]
+    #[error("the isolated copy {} cannot be created: {why}", path.display())]
     NoCopy { path: PathBuf, why: String },
 }
 
@@ -96,9 +96,9 @@ impl TreeError {
 fn hint(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room there and start again"
+            "; free some space there and start again"
         }
-        io::ErrorKind::PermissionDenied => "; make it writable to you",
+        io::ErrorKind::PermissionDenied => "; give yourself write access",
         _ => "",
     }
 }

@@ -31,13 +31,13 @@ pub struct TreeLock {
 pub enum LockError {
     /// Another process has the tree, or a part of it.
     #[error(
-        "{} is in use: another process works on it or on a part of it; wait until that has ended",
+        "{} is in use: another process works on it or on a part of it; wait until that one has finished",
         tree.display()
     )]
     Busy { tree: PathBuf },
     /// Another process has a directory that holds the tree.
     #[error(
-        "{} is in use: another process works on {}, which holds it; wait until that has ended",
+        "{} is in use: another process works on {}, which contains it; wait until that one has finished",
         tree.display(),
         above.display()
     )]
@@ -47,7 +47,7 @@ pub enum LockError {
     Unusable { tree: PathBuf, source: io::Error },
     /// The lock's own file cannot be had.
     #[error(
-        "{} cannot be locked: {}: {source}; it must be yours to write, on a file system that has locks",
+        "{} cannot be locked: {}: {source}; it must be writable for you, on a file system with locks",
         tree.display(),
         lock.display()
     )]

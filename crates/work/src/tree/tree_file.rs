@@ -104,7 +104,7 @@ fn put_number(mut number: u64, out: &mut Vec<u8>) {
 }
 
 const CUT: &str = "it ends too early";
-const UNKNOWN: &str = "it holds what no tree has";
+const UNKNOWN: &str = "it has content that no tree has";
 
 /// The hash of the whole is computed anew: a file that was changed in any way is refused.
 fn decode(bytes: &[u8]) -> Result<Tree, &'static str> {
@@ -113,7 +113,7 @@ fn decode(bytes: &[u8]) -> Result<Tree, &'static str> {
     let mut left = Left(rest);
     let children = left.tree()?;
     if !left.0.is_empty() {
-        return Err("it goes on after its end");
+        return Err("it has data after its end");
     }
     let tree = Tree::new(children);
     match tree.hash() == Hash::from_bytes(*hash) {

@@ -32,7 +32,7 @@ impl Transport for Recording {
         let mut replies = self.replies.lock().unwrap_or_else(PoisonError::into_inner);
         let reply = replies.pop_front().ok_or_else(|| {
             let message =
-                "the recording has no further reply: the run went another way than it did then";
+                "the recording has no further reply: the run took another course this time";
             Failure::new(FailureClass::Quota, message)
         });
         Box::pin(std::future::ready(reply))

@@ -56,15 +56,13 @@ pub enum ReplayError {
     #[error("the item never ran, so there is nothing to replay")]
     NeverRan,
     /// The state that the item began with lies in another workshop.
-    #[error("the plan {plan:?} is not kept in {}; name the store that the item was worked off with", dir.display())]
+    #[error("the plan {plan:?} is not kept in {}; name the store that the item was run with", dir.display())]
     UnknownPlan { plan: String, dir: PathBuf },
     /// The state that is kept was changed or exchanged.
     #[error("the state that is kept for the item is not the one that its receipt names")]
     OtherState,
     /// The recorded replies are in another store.
-    #[error(
-        "the log of run {run} is not in this store; name the store that the item was worked off with"
-    )]
+    #[error("the log of run {run} is not in this store; name the store that the item was run with")]
     NoLog { run: RunId },
     /// The replay itself failed.
     #[error(transparent)]

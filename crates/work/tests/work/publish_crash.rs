@@ -267,7 +267,7 @@ fn a_full_disk_before_the_commit_point_leaves_no_trace_and_after_it_the_next_com
             Ok(outcome) => assert_eq!(outcome, published()),
             Err(error @ PublishError::Untouched { .. }) => {
                 seen.0 += 1;
-                assert!(error.to_string().contains("which is as it was"), "{error}");
+                assert!(error.to_string().contains("which is unchanged"), "{error}");
                 assert_eq!(world.repository(), repository, "at {operation}");
                 assert_eq!(world.freeze(), before, "at {operation}");
                 assert!(!world.journal.exists());
@@ -279,7 +279,7 @@ fn a_full_disk_before_the_commit_point_leaves_no_trace_and_after_it_the_next_com
                 seen.1 += 1;
                 let message = error.to_string();
                 assert!(
-                    message.contains("the next command on this tree goes on"),
+                    message.contains("the next command on this tree continues"),
                     "{error}"
                 );
                 assert_eq!(world.recovered(), Some(published()));

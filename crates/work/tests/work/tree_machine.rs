@@ -63,7 +63,7 @@ fn a_full_disk_ends_a_freeze_clearly_and_nothing_half_written_is_used_later() {
         let said = full.to_string();
         for part in [
             "No space left on device",
-            "make room",
+            "free some space",
             "the tree is untouched",
             "disk",
         ] {

@@ -47,7 +47,7 @@ pub(super) const FORM: &[FormRow] = &[
     FormRow::new(
         "provider",
         FormKind::Own(provider_schema),
-        "The model that is asked, and how; a text names the kind of the provider alone",
+        "The model to ask, and how; a text names the kind of the provider alone",
     ),
     FormRow::new(
         "mode",

@@ -68,7 +68,7 @@ pub(super) fn create_rule(
     permit(view, draft.workspace_id, actor, Permission::ManageRules)?;
     if view.rule.is_some() {
         return Err(Refused::bad(format!(
-            "there is a rule {rule_id} already; draw another id"
+            "there is a rule {rule_id} already; choose another id"
         )));
     }
     let rule = Box::new(Rule {

@@ -109,7 +109,7 @@ fn keep_the_owner(view: &View, user_id: UserId, actor: &Actor) -> Result<(), Ref
     keep_the_owner_of_all(view, &[user_id], actor)?;
     match view.owners.len() <= 1 {
         true => Err(Refused::bad(
-            "this is the owner of the workspace; hand it over first, by making somebody else its owner",
+            "this is the owner of the workspace; make another member its owner first",
         )),
         false => Ok(()),
     }

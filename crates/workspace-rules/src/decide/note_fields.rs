@@ -18,7 +18,7 @@ pub(super) fn check_length(markdown: &str) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Expects the title without blanks around it. Control characters are refused, because titles stand in lists and links.
+/// Expects the title without surrounding blanks. Control characters are refused, because titles stand in lists and links.
 pub(super) fn checked_title(title: &str) -> Result<String, Refused> {
     let is_line = !title.is_empty() && !title.contains(char::is_control);
     if is_line && title.chars().count() <= TITLE_CHARS_MAX {
@@ -73,8 +73,7 @@ pub(super) fn checked_scope(scope: AccessScope) -> Result<AccessScope, Refused> 
     match scope {
         AccessScope::Workspace => Ok(scope),
         AccessScope::Private | AccessScope::Public => Err(Refused::bad(format!(
-            "access_scope {:?} is not to be had: all members of a workspace read its notes, and nobody else; leave it at \
-             \"workspace\", and put what others may read into another workspace",
+            "access_scope {:?} is not supported: only the members of a workspace can read its notes; leave it at \"workspace\", and put notes for others in another workspace",
             scope.as_str()
         ))),
     }

@@ -152,7 +152,7 @@ fn undelete(
 pub(super) fn create(view: &View, new: &NewNote, now: Millis) -> Result<WorkspaceEvent, Refused> {
     if view.note.is_some() {
         return Err(Refused::bad(format!(
-            "there is a note {} already; draw another id",
+            "there is a note {} already; choose another id",
             new.note_id
         )));
     }

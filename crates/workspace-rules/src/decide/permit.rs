@@ -61,7 +61,7 @@ pub(super) fn permit_in_any<'a>(
         }),
         (Actor::User { .. }, None) => Err(Refused::WorkspaceForbidden {
             workspace_id,
-            why: "you are no member of it; ask an admin of it".into(),
+            why: "you are not a member of it; ask one of its admins".into(),
         }),
         (Actor::Agent { .. }, _) if view.agent_workspace != Some(workspace_id) => {
             Err(Refused::CrossWorkspaceRejected { workspace_id })

@@ -38,7 +38,7 @@ pub(super) fn propose(
     permit(view, workspace_id, actor, Permission::WriteNotes)?;
     if view.operation.is_some() {
         return Err(Refused::bad(format!(
-            "there is an operation {operation_id} already; draw another id"
+            "there is an operation {operation_id} already; choose another id"
         )));
     }
     let proposal = checked_proposal(view, workspace_id, proposal, actor, now)?;

@@ -21,7 +21,7 @@ pub(super) fn create_workspace(
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
     if view.workspace.is_some() {
         return Err(Refused::bad(format!(
-            "there is a workspace {workspace_id} already; draw another id"
+            "there is a workspace {workspace_id} already; choose another id"
         )));
     }
     let created = WorkspaceEvent::WorkspaceCreated {

@@ -248,11 +248,11 @@ fn what_can_never_be_meant_is_refused_with_its_place() {
         ),
         (
             compare("note.title", "matches", json!("(")),
-            "/value: is no usable pattern: unclosed group",
+            "/value: is not a valid pattern: unclosed group",
         ),
         (
             compare("note.title", "matches", json!("(?:a{1000}){1000}")),
-            "/value: is no usable pattern",
+            "/value: is not a valid pattern",
         ),
         (
             compare(
@@ -260,7 +260,7 @@ fn what_can_never_be_meant_is_refused_with_its_place() {
                 "matches",
                 json!("(".repeat(900) + "a" + &")".repeat(99)),
             ),
-            "/value: is no usable pattern",
+            "/value: is not a valid pattern",
         ),
         (
             compare("note.title", "matches", json!("x".repeat(1001))),
@@ -268,7 +268,7 @@ fn what_can_never_be_meant_is_refused_with_its_place() {
         ),
         (
             compare("note.title", "matches", json!("(a)\\1")),
-            "/value: is no usable pattern",
+            "/value: is not a valid pattern",
         ),
         (
             deep,

@@ -158,7 +158,7 @@ impl Checking<'_> {
             .iter()
             .any(|word| lower.ends_with(word));
         if is_secret {
-            let message = "secrets do not belong into this file; put it into the environment, or into .env beside it";
+            let message = "secrets do not belong in this file; put it in the environment, or in .env beside the file";
             return self.fault(path, message);
         }
         let name = path.join(".");
@@ -167,7 +167,7 @@ impl Checking<'_> {
             Some((_, why)) => format!("has no effect: {why}"),
             None => {
                 let hint = did_you_mean(nearest(key, known.keys().map(String::as_str)));
-                format!("there is no such key, it is left aside{hint}")
+                format!("there is no such key; it is ignored{hint}")
             }
         };
         let warning = self.placed(path, &message);

@@ -250,12 +250,12 @@ impl Default for SecuritySection {
 pub(super) const WITHOUT_EFFECT: [(&str, &str); 7] = [
     (
         "editor",
-        "it is for an editor, which is another program, and is left as it is",
+        "it is for an editor, which is another program, and is ignored",
     ),
     ("database", "the store is a file in the data directory"),
     ("storage", "there are no attachments"),
-    ("features", "there is nothing to switch"),
+    ("features", "it cannot be switched on or off"),
     ("health", "the paths are /healthz and /readyz"),
     ("server.static_dir", "the pages are part of the program"),
-    ("metrics", "there is nothing to switch"),
+    ("metrics", "it cannot be switched on or off"),
 ];

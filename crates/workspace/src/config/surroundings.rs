@@ -177,8 +177,7 @@ impl Surroundings for HostSurroundings {
         match self.prompt_file(path) {
             Some(_) => Ok(()),
             None => Err(format!(
-                "must be {:?}, which is the usual one, or prompts/NAME.json, which whoever runs the server puts into \
-                 the data directory",
+                "must be {:?}, the default, or prompts/NAME.json, which the operator of the server puts in the data directory",
                 self.defaults.prompt_path
             )),
         }

@@ -12,7 +12,7 @@ pub enum BadCron {
     Fields { found: usize },
     /// It begins with `@` and is none of the known words. Cut to 32 characters.
     #[error(
-        "{word:?} is no such word; known are @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually"
+        "there is no {word:?}; use @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually"
     )]
     Word { word: String },
     /// One of the five fields holds what it cannot.
@@ -24,12 +24,12 @@ pub enum BadCron {
     },
     /// Such as the 30th of February.
     #[error(
-        "no year has such a day, so that this line never fires; check the day of the month and the month"
+        "no year has such a day, so this line never fires; check the day of the month and the month"
     )]
     Never,
     /// The machine has no such time zone. Cut to 64 characters.
     #[error(
-        "there is no time zone {name:?} here; write a name such as UTC or Europe/Berlin, and see that the machine has its tzdata"
+        "there is no time zone {name:?} here; use a name such as UTC or Europe/Berlin, and check that tzdata is installed"
     )]
     Zone { name: String },
 }

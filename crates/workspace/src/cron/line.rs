@@ -161,7 +161,7 @@ impl Field {
             }
         };
         if first > last {
-            let why = "a range goes from a smaller number to a larger one; write the parts with a comma between them";
+            let why = "a range goes from a smaller number to a larger one; separate the parts with a comma";
             return Err(self.bad(written, why));
         }
         let numbers = (first..=last).step_by(step.unwrap_or(1));

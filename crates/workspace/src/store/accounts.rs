@@ -194,7 +194,7 @@ fn register_owner(
 fn keep_the_owner(user: &User) -> Result<(), StoreFault> {
     match user.is_owner {
         true => {
-            let why = "this is the owner of the installation; make somebody else the owner first";
+            let why = "this is the owner of the installation; make another user the owner first";
             Err(Refused::bad(why).into())
         }
         false => Ok(()),

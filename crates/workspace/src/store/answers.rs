@@ -48,7 +48,7 @@ impl Transaction<'_> {
         };
         if known != fingerprint {
             return Err(Refused::bad(
-                "the idempotency key was used for another request; draw a new one",
+                "the idempotency key was used for another request; use a new one",
             )
             .into());
         }

@@ -35,7 +35,7 @@ pub(super) fn json(value: &impl Serialize) -> Result<String, StoreFault> {
 pub(super) fn word(value: &impl Serialize) -> Result<String, StoreFault> {
     match serde_json::to_value(value)? {
         serde_json::Value::String(word) => Ok(word),
-        other => Err(StoreFault::Damaged(format!("{other} is no word"))),
+        other => Err(StoreFault::Damaged(format!("{other} is not a known word"))),
     }
 }
 

@@ -77,11 +77,11 @@ fn keys_that_nobody_knows_are_warned_about_with_the_nearest_one() {
     let rows = [
         (
             "{\n \"sever\": {}\n}",
-            "line 2: sever: there is no such key, it is left aside; did you mean server?",
+            "line 2: sever: there is no such key; it is ignored; did you mean server?",
         ),
         (
             "{ \"agent\": {\n \"loop_delay\": 1 } }",
-            "line 2: agent.loop_delay: there is no such key, it is left aside",
+            "line 2: agent.loop_delay: there is no such key; it is ignored",
         ),
         (
             "{ \"database\": { \"max\": 20 } }",
@@ -188,7 +188,7 @@ fn what_is_wrong_is_told_with_its_line_and_key() {
         ),
         (
             "{ \"automation\": { \"openrouter_api_key\": \"sk-1\" } }",
-            "secrets do not belong into this file",
+            "secrets do not belong in this file",
         ),
         (
             "{ \"search\": { \"default_mode\": \"best\" } }",

@@ -70,7 +70,7 @@ fn what_is_no_line_or_never_fires_is_refused_with_what_to_do() {
         ("", "UTC", "five fields", "this one has 0"),
         ("* * * *", "UTC", "five fields", "this one has 4"),
         ("0 0 9 * * *", "UTC", "five fields", "this one has 6"),
-        ("@sometimes", "UTC", "no such word", "@daily"),
+        ("@sometimes", "UTC", "there is no", "@daily"),
         (
             "60 * * * *",
             "UTC",

@@ -115,7 +115,7 @@ async fn what_is_too_much_to_make_up_for_is_left_out_and_said() {
     let told = world.told.as_ref().expect("it is listened to");
     let told = told.lock().expect("nobody panics").clone();
     assert!(
-        told.len() == 1 && told[0].starts_with(&format!("{left_out} instants")),
+        told.len() == 1 && told[0].starts_with(&format!("{left_out} scheduled times")),
         "{told:?}"
     );
 }

@@ -77,7 +77,7 @@ impl Vault {
         let bytes = self.dir.read(path, 2 * MARKDOWN_BYTES_MAX as u64);
         let bytes = bytes.map_err(|error| error.to_string())?;
         let hash = Hash::of(&bytes);
-        let text = String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())?;
+        let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
         let file = front_matter::read_any(text)?;
         let (id, hash) = match file.fields.id {
             Some(id) => (id, None),

@@ -85,18 +85,18 @@ impl Summary {
         some("left out: ", &self.left_out);
         if !self.others.is_empty() {
             some(
-                "left out, because they are no Markdown: ",
+                "left out, because they are not Markdown: ",
                 &[self.others.join(", ")],
             );
         }
-        some("not taken: ", &self.not_taken);
+        some("not imported: ", &self.not_taken);
         let [new, changed, same] = self.counts;
         let not_taken = match self.not_taken.len() {
             0 => String::new(),
-            count => format!(", {count} not taken"),
+            count => format!(", {count} not imported"),
         };
         lines.push(format!(
-            "{new} new, {changed} changed, {same} as they were{not_taken}"
+            "{new} new, {changed} changed, {same} unchanged{not_taken}"
         ));
         lines
     }
@@ -114,14 +114,14 @@ fn others(found: &NoteFiles) -> Vec<String> {
     let named = all.iter().take(ENDINGS_MAX);
     let mut others: Vec<String> = named
         .map(|(ending, count)| match ending.as_str() {
-            "" => format!("{count} without an ending"),
+            "" => format!("{count} without an extension"),
             ending => format!("{count} .{}", written_out(ending)),
         })
         .collect();
     let rest = all.get(ENDINGS_MAX..).unwrap_or_default();
     if !rest.is_empty() {
         let files: u64 = rest.iter().map(|(_, count)| **count).sum();
-        others.push(format!("{files} with {} other endings", rest.len()));
+        others.push(format!("{files} with {} other extensions", rest.len()));
     }
     others
 }

@@ -188,7 +188,7 @@ impl<'a> Taking<'a> {
             let left_at = note.metadata.get(VERSION).and_then(|it| it.as_u64());
             if left_at != Some(note.version) && !self.overwrite {
                 return Err(
-                    "its note was changed here since it was taken in, and so was the file; --overwrite takes the file's",
+                    "both its note and the file have changed since the last import; --overwrite imports the file",
                 );
             }
         }

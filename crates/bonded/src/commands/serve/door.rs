@@ -50,7 +50,7 @@ pub(super) fn tokens(
     let token = own_token(&path).map_err(|why| {
         let message = format!("the token of this server in {}: {why}", path.display());
         CliError::new(Code::Usage, message)
-            .hint("remove the file, and another one is made; or give a token: --token-file FILE")
+            .hint("remove the file and a new one is created; or give a token: --token-file FILE")
     })?;
     output::stderr(&format!(
         "clients send the token in {}: Authorization: Bearer TOKEN (--no-token serves all users of this machine)",
@@ -71,7 +71,7 @@ pub(super) fn directories(tokens: &Tokens, apart: &Apart) -> Result<Vec<PathBuf>
     ));
     apart.make_all(tokens).map_err(|error| {
         let message = format!(
-            "a directory for each token cannot be made in {}: {error}",
+            "cannot create a directory for each token in {}: {error}",
             dir.display()
         );
         CliError::new(Code::Workdir, message)
@@ -97,7 +97,7 @@ fn given(args: &ServeArgs, variable: Option<&str>) -> Result<Tokens, CliError> {
         .collect();
     if let (Some(path), []) = (&args.token_file, lines.as_slice()) {
         let message = format!("there is no token in {}", path.display());
-        return Err(CliError::new(Code::Usage, message).hint("write one token a line"));
+        return Err(CliError::new(Code::Usage, message).hint("write one token per line"));
     }
     let arguments = args.tokens.iter().map(String::as_str);
     let mut tokens: Vec<&str> = arguments.map(str::trim).chain(lines).collect();
@@ -106,7 +106,7 @@ fn given(args: &ServeArgs, variable: Option<&str>) -> Result<Tokens, CliError> {
         tokens.extend(variable.map(str::trim));
     }
     if tokens.iter().any(|token| token.is_empty()) {
-        let message = "a token is empty; it would let everybody in";
+        let message = "a token is empty; it would let every client in";
         return Err(CliError::new(Code::Usage, message));
     }
     Ok(Tokens::new(tokens))
@@ -149,7 +149,7 @@ fn read(file: File) -> Result<String, String> {
     let about = file.metadata().map_err(|error| error.to_string())?;
     let own = rustix::process::geteuid().as_raw();
     if !about.is_file() || about.uid() != own || about.mode() & 0o077 != 0 {
-        return Err("others than you may read or write it".into());
+        return Err("other users can read or write it".into());
     }
     let mut token = String::new();
     let mut limited = file.take(TOKEN_BYTES_MAX);

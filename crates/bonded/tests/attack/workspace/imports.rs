@@ -80,7 +80,7 @@ fn links_pipes_and_giants_in_a_given_directory_become_no_notes() {
     let refused = house.bonded(&["import", &given.display().to_string()]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(
-        refused.stderr.contains("not taken: giant.md"),
+        refused.stderr.contains("not imported: giant.md"),
         "{refused:?}"
     );
 }
@@ -91,7 +91,7 @@ fn no_name_of_a_file_forges_a_line_of_the_summary_and_the_summary_stays_short() 
     let person = &house.person;
     let given = person.path("given");
     person.write(given.join("plain.md"), "a plain note\n");
-    let forged = "0 new, 0 changed, 777 as they were";
+    let forged = "0 new, 0 changed, 777 unchanged";
     for name in [format!("x\n{forged}\n.md"), format!("y.a\n{forged}")] {
         symlink("plain.md", given.join(&name)).expect("a link");
         person.write(given.join(format!("{name}.a\n{forged}")), "no note");
@@ -110,7 +110,7 @@ fn no_name_of_a_file_forges_a_line_of_the_summary_and_the_summary_stays_short() 
         "{}",
         done.stderr
     );
-    assert!(done.stderr.contains("other endings"), "{}", done.stderr);
+    assert!(done.stderr.contains("other extensions"), "{}", done.stderr);
     let longest = done.stderr.lines().map(str::len).max();
     assert!(longest < Some(6_000), "{longest:?}");
 }

@@ -145,8 +145,8 @@ fn expected(kind: OptionKind) -> String {
             format!("a number from {min} up, or none")
         }
         OptionKind::Real { min, max } => format!("a number from {min} to {max}, or none"),
-        OptionKind::List => "a list of names, or names with commas between".into(),
-        OptionKind::Patterns => "a list of tools' names, in which * stands for any letters".into(),
+        OptionKind::List => "a list of names, or names separated by commas".into(),
+        OptionKind::Patterns => "a list of tool names (* matches anything)".into(),
         OptionKind::Approvals => {
             "lists of tools under allow, ask and deny, or a list such as [deny:rm_*, ask:*]".into()
         }

@@ -67,8 +67,9 @@ pub fn check_name(name: &str) -> Result<(), WorkspaceRefusal> {
     if (1..=NAME_CHARS_MAX).contains(&chars) && is_plain {
         return Ok(());
     }
-    let message =
-        format!("a name is one line of 1 to {NAME_CHARS_MAX} characters without blanks around it");
+    let message = format!(
+        "a name is one line of 1 to {NAME_CHARS_MAX} characters without surrounding blanks"
+    );
     Err(WorkspaceRefusal::bad(message))
 }
 
@@ -99,7 +100,7 @@ pub(in crate::workspace) async fn login(
     let (user, hashed) = fitting.ok_or_else(|| {
         WorkspaceRefusal::new(
             Code::InvalidCredentials,
-            "this name and this password do not belong together",
+            "this name and password do not match",
         )
     })?;
     site.guesses.right(&attempt);
@@ -208,6 +209,6 @@ impl Site {
     ) -> Result<T, WorkspaceRefusal> {
         let _place = self.hashing.acquire().await;
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|_| WorkspaceRefusal::internal("the password could not be looked at"))
+        done.map_err(|_| WorkspaceRefusal::internal("the password could not be checked"))
     }
 }

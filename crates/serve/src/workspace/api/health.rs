@@ -29,7 +29,7 @@ pub(in crate::workspace) async fn ready(
     }
     ask.site.store.last_row().await?;
     if !ask.site.writable.works(&ask.site.store).await {
-        let message = "nothing can be written just now; whoever runs the server was told why";
+        let message = "nothing can be written at the moment; the log of the server says why";
         return Err(WorkspaceRefusal::unavailable(message));
     }
     Ok(OkJson(Ready {

@@ -149,7 +149,7 @@ pub(in crate::workspace) async fn set_password(
         let current = given.current_password.unwrap_or_default();
         old = site.fits(user.user_id, current, hashed).await?;
         if old.is_none() {
-            let message = "current_password is missing or wrong; an invitation by the owner helps who forgot it";
+            let message = "current_password is missing or wrong; if you forgot it, ask the owner for an invitation";
             return Err(WorkspaceRefusal::new(Code::InvalidCredentials, message));
         }
         site.guesses.right(&attempt);

@@ -78,7 +78,7 @@ fn refused(ask: &WorkspaceAsk, error: &SearchError) -> WorkspaceRefusal {
         }
     };
     let message =
-        format!("semantic search is not to be had: {error}; use mode=hybrid or mode=lexical");
+        format!("semantic search is not available: {error}; use mode=hybrid or mode=lexical");
     WorkspaceRefusal::new(Code::SearchModeInvalid, message).details(details)
 }
 

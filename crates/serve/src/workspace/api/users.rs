@@ -28,7 +28,7 @@ fn only_the_owner(ask: &WorkspaceAsk, what: &str) -> Result<(), WorkspaceRefusal
     if ask.caller()?.is_owner {
         return Ok(());
     }
-    let message = format!("only the owner of the installation {what}");
+    let message = format!("only the owner of the installation may {what}");
     Err(WorkspaceRefusal::new(Code::RoleForbidden, message))
 }
 
@@ -51,7 +51,7 @@ pub(in crate::workspace) async fn own(ask: &WorkspaceAsk) -> Result<User, Worksp
     let is_own = caller.user_id == ask.id("user_id")?;
     if !is_own {
         // Whether there is such a user is the owner's business too.
-        only_the_owner(ask, "looks after other users")?;
+        only_the_owner(ask, "manage other users")?;
     }
     found(ask).await
 }
@@ -139,7 +139,8 @@ fn refuse_owner(user: &User) -> Result<(), WorkspaceRefusal> {
     if !user.is_owner {
         return Ok(());
     }
-    let message = "this is the owner of the installation; make somebody else the owner first: POST /api/owner";
+    let message =
+        "this is the owner of the installation; make another user the owner first: POST /api/owner";
     Err(WorkspaceRefusal::new(Code::Conflict, message))
 }
 
@@ -149,7 +150,7 @@ pub(in crate::workspace) async fn transfer(
     body: RequiredBody<NewOwner>,
 ) -> Result<OkJson<ListedUser>, WorkspaceRefusal> {
     let new = body.read()?;
-    only_the_owner(&ask, "makes somebody else the owner")?;
+    only_the_owner(&ask, "make another user the owner")?;
     let user = ask.site.store.user(new.user_id.0).await?;
     let user = user.filter(|user| user.state != UserState::Deleted);
     let user = user.ok_or_else(|| no_user(new.user_id.0))?;
@@ -212,8 +213,7 @@ pub(in crate::workspace) async fn accept(
     let site = ask.site.clone();
     // Nobody hashes passwords here without an invitation.
     let unknown = || {
-        let message =
-            "this invitation is not known, was used, or is over; ask the owner for another";
+        let message = "this invitation is unknown, used or expired; ask the owner for another";
         WorkspaceRefusal::new(Code::InvalidCredentials, message)
     };
     let invited = site.store.invited(&given.invitation, site.now()).await?;

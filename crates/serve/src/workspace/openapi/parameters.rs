@@ -15,7 +15,7 @@ pub(super) fn idempotency_key() -> Value {
         "name": "Idempotency-Key",
         "in": "header",
         "required": true,
-        "description": "A value of the client's own; the same one when the request is repeated.",
+        "description": "A value chosen by the client; send the same one to repeat the request.",
         "schema": { "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[!-~]+$" },
     })
 }
@@ -90,9 +90,9 @@ fn in_query(route: &Route, name: &str) -> Value {
 fn description(name: &str) -> Option<&'static str> {
     match name {
         "base_version" => Some(
-            "The version that the change was made for; without it the change is made in any case.",
+            "The version that the change was made for; without it the change is made unconditionally.",
         ),
-        "q" => Some("Words; one that ends in * stands for all that begin like it."),
+        "q" => Some("Words to search for; one that ends in * matches every word with that prefix."),
         _ => None,
     }
 }

@@ -153,7 +153,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 self.tell(&SocketMessage::error(name, refusal)).await?;
                 Err(Over(
                     CloseCode::POLICY_VIOLATION,
-                    "who asks is not known any more",
+                    "the client is no longer authenticated",
                 ))
             }
         }
@@ -198,7 +198,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.streams.retain(|stream| stream.of != of);
         if self.streams.len() >= STREAMS_MAX {
             return Err(WorkspaceRefusal::bad(format!(
-                "at most {STREAMS_MAX} streams over one socket"
+                "at most {STREAMS_MAX} streams on one socket"
             )));
         }
         let (stream, version) = Subscription::begin(&self.site, self.user, of, cursor).await?;
@@ -226,7 +226,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
             None => Err(WorkspaceRefusal::new(
                 Code::WsBadPayload,
-                "there is no such stream over this socket",
+                "there is no such stream on this socket",
             )),
         }
     }
@@ -265,7 +265,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.heard_at.elapsed() >= settings.client_timeout {
             return Err(Over(
                 CloseCode::GOING_AWAY,
-                "nothing was heard for too long",
+                "the client was silent for too long",
             ));
         }
         self.known(None).await?;
@@ -279,7 +279,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// A client that takes nothing for too long is dropped: waiting for it would hold what the others need.
     async fn send(&mut self, message: Message) -> Result<(), Over> {
-        let too_slow = || Over(CloseCode::GOING_AWAY, "what was sent was not taken");
+        let too_slow = || {
+            Over(
+                CloseCode::GOING_AWAY,
+                "the client did not read what was sent",
+            )
+        };
         let sent = timeout(self.site.settings.client_timeout, self.socket.send(message)).await;
         sent.map_err(|_| too_slow())?.map_err(|_| too_slow())
     }

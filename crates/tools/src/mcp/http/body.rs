@@ -113,7 +113,7 @@ impl Events {
                 },
             }),
             Some(Err(error)) => Err(HttpFault::NoMessage {
-                what: format!("a stream that is no event stream ({error})"),
+                what: format!("a stream that is not an event stream ({error})"),
             }),
         }
     }

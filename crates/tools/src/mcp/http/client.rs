@@ -104,7 +104,7 @@ fn socket_address(url: &str) -> Result<Url, String> {
         "wss" => ("wss", "https"),
         other => {
             return Err(format!(
-                "the scheme is {other:?}, which is none of web sockets"
+                "the scheme is {other:?}, and web sockets need ws or wss"
             ));
         }
     };

@@ -17,34 +17,28 @@ pub(in crate::mcp) enum HttpFault {
     #[error("has forgotten the session")]
     SessionLost,
     #[error(
-        "demands authorisation (HTTP {status}): put a token that is good into the server's \
-         `secretHeaders`, for example as Authorization, or leave that header out and use OAuth"
+        "requires authorisation (HTTP {status}): put a valid token in the server's `secretHeaders`, for example as Authorization, or leave that header out and use OAuth"
     )]
     Unauthorised { status: u16 },
     #[error(
-        "demands a login (HTTP 401){over}: run `bonded login {server}`, or get a token and put it into the \
-         server's `secretHeaders`, for example as Authorization"
+        "requires a login (HTTP 401){over}: run `bonded login {server}`, or get a token and put it in the server's `secretHeaders`, for example as Authorization"
     )]
     LoginNeeded { server: String, over: String },
     #[error(
-        "demands more access than was granted (HTTP 403): run `bonded login {server} --scope '{scope}'`, or \
-         write the scopes into its `oauth`"
+        "requires more access than was granted (HTTP 403): run `bonded login {server} --scope '{scope}'`, or set the scopes in its `oauth`"
     )]
     ScopeMissing { server: String, scope: String },
-    #[error("demands a token, and none was granted: {why}")]
+    #[error("requires a token, and none was granted: {why}")]
     NotGranted { why: String },
     #[error("refused the request with HTTP {status}{words}")]
     Refused { status: u16, words: String },
     #[error("failed with HTTP {status}{words}")]
     Failed { status: u16, words: String },
-    #[error(
-        "redirects to {to}, and redirects are not followed; write the address that is meant into the \
-         server's `url`"
-    )]
+    #[error("redirects to {to}, and redirects are not followed; correct the server's `url`")]
     Redirected { to: String },
     #[error("ended the stream")]
     StreamEnded,
-    #[error("names an address for messages that is none")]
+    #[error("names an invalid address for messages")]
     BadEndpoint,
     #[error(
         "wants its messages at another place, {host:?}, than the server's `url` names; nothing is sent there"
@@ -56,11 +50,11 @@ pub(in crate::mcp) enum HttpFault {
     NoMessage { what: String },
     #[error("sent a message of more than {bytes_max} bytes")]
     TooLarge { bytes_max: usize },
-    #[error("sent more than {bytes_max} bytes that are no messages")]
+    #[error("sent more than {bytes_max} bytes that are not messages")]
     Noise { bytes_max: u64 },
-    #[error("asked more than {max} things without waiting for the answers")]
+    #[error("sent more than {max} requests without waiting for the answers")]
     TooManyRequests { max: usize },
-    #[error("was told that nobody waits for the answer any more")]
+    #[error("was told that the answer is no longer needed")]
     GivenUp,
     #[error("was left")]
     Closed,

@@ -55,7 +55,7 @@ impl Exchanges {
                 return Ok(());
             }
         }
-        let what = "JSON that is no answer to what was asked".into();
+        let what = "JSON that does not answer the request".into();
         Err(HttpFault::NoMessage { what })
     }
 

@@ -213,7 +213,7 @@ impl<'d> Compiler<'d> {
             text.contains(['{', '}'])
         };
         if segments.iter().any(is_open) {
-            return Err("a part of its path is no parameter that it declares".into());
+            return Err("its path has a parameter that it does not declare".into());
         }
         let query = parameters
             .iter()

@@ -56,7 +56,7 @@ fn read_origin(text: &str) -> Result<Url, String> {
     if text.contains('@') {
         return Err("it holds a user or a password; send them in `headers`".into());
     }
-    let origin = Url::parse(text).map_err(|error| format!("it is no URL: {error}"))?;
+    let origin = Url::parse(text).map_err(|error| format!("it is not a URL: {error}"))?;
     if !["http", "https"].contains(&origin.scheme()) || origin.host().is_none() {
         return Err(NO_ORIGIN.into());
     }

@@ -162,7 +162,7 @@ impl ChatAccumulator {
             None => {}
             Some(reason) if reason == "error" => {
                 let message =
-                    "the provider broke the reply off with an error that it does not name";
+                    "the provider broke off the reply with an error that it does not name";
                 return Err(failed(FailureClass::Model, message, true));
             }
             Some(reason) => {
@@ -185,7 +185,7 @@ impl ChatAccumulator {
         self.spoke = true;
         if let Some(content) = message.content {
             let text = content.text();
-            let why = "the content of the reply is no text";
+            let why = "the content of the reply is not text";
             self.text
                 .push_str(&text.ok_or_else(|| malformed(why, source))?);
         }

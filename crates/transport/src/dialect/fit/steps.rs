@@ -17,7 +17,7 @@ pub(super) struct TooMany;
 
 impl From<TooMany> for String {
     fn from(_: TooMany) -> Self {
-        format!("it takes more than {STEPS_MAX} steps to say it as the service takes it")
+        format!("it takes more than {STEPS_MAX} steps to adapt it to the service")
     }
 }
 

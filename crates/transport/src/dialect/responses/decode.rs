@@ -29,7 +29,7 @@ pub(super) fn assemble(
     }
     let stop_reason = response.stop_reason();
     if let Some("failed" | "cancelled") = stop_reason.as_deref() {
-        let message = "the provider broke the reply off and does not say why";
+        let message = "the provider broke off the reply and does not say why";
         return Err(failed(FailureClass::Model, message, true));
     }
     let Some(items) = response.output else {

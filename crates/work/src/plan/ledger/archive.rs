@@ -46,7 +46,7 @@ impl Archive {
                 None if receipts.is_empty() => {}
                 None => archive
                     .faults
-                    .push(format!("plan {id} has receipts, and plan.json is gone")),
+                    .push(format!("plan {id} has receipts, but plan.json is missing")),
             }
         }
         for tree in directories(&workshop.trees_dir())? {
@@ -151,7 +151,9 @@ fn missing(workshop: &Workshop, history: &str, line: &HistoryLine) -> Option<Str
         Some(_) => Some(format!(
             "{file} is not the receipt {hash} that {history} names"
         )),
-        None => Some(format!("{file} is gone or damaged, and {history} names it")),
+        None => Some(format!(
+            "{file}, which {history} names, is missing or damaged"
+        )),
     }
 }
 

@@ -242,8 +242,7 @@ impl HistoryLine {
 /// It is for a person: nothing here can be done by the program.
 fn cut(file: &Path, lost: &str) -> io::Error {
     let why = format!(
-        "{}: this is not the whole history of the tree: it lacks {lost}, and the receipts that are left do not lead \
-         there; restore what lies beside the store from a backup",
+        "{}: the history of the tree is incomplete: it lacks {lost}, and the remaining receipts do not lead there; restore the files beside the store from a backup",
         file.display()
     );
     io::Error::new(io::ErrorKind::InvalidData, why)
@@ -252,8 +251,7 @@ fn cut(file: &Path, lost: &str) -> io::Error {
 /// `line` counts from 1.
 fn damaged(file: &Path, line: usize, error: &serde_json::Error) -> io::Error {
     let why = format!(
-        "{}:{line}: this is no receipt of the tree any more: {error}; restore the file, or move it away: then \
-         it is made again from the receipts",
+        "{}:{line}: this is no longer a receipt of the tree: {error}; restore the file, or move it away and it is rebuilt from the receipts",
         file.display()
     );
     io::Error::new(io::ErrorKind::InvalidData, why)

@@ -48,26 +48,26 @@ pub enum KeyError {
     Io { file: PathBuf, source: io::Error },
     /// Others could have read it, and so sign with it.
     #[error(
-        "the signing key {} can be read by others (mode {mode:04o}); if nobody has, run `chmod 600` on it, \
-         else remove it and a new one is made",
+        "the signing key {} can be read by other users (mode {mode:04o}); if none of them has read it, run `chmod 600` on it, else remove it and a new one is created",
         file.display()
     )]
     Exposed { file: PathBuf, mode: u32 },
     /// Its file holds no key, or one that lost a bit.
     #[error(
-        "the signing key {} is damaged; restore it, or remove it and a new one is made, which verifies \
-         nothing that the old one has signed",
+        "the signing key {} is damaged; restore it, or remove it and a new one is created, which cannot verify what the old one signed",
         file.display()
     )]
     Damaged { file: PathBuf },
     /// A new one could not be made.
-    #[error("the system gave no randomness for a signing key")]
+    #[error("the system gave no random numbers for a signing key")]
     NoRandomness,
 }
 
 /// A text that is no public key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no Ed25519 public key in PEM form; it begins with `-----BEGIN PUBLIC KEY-----`")]
+#[error(
+    "this is not an Ed25519 public key in PEM form; it begins with `-----BEGIN PUBLIC KEY-----`"
+)]
 pub struct BadPublicKey;
 
 impl SigningKey {

@@ -207,7 +207,7 @@ impl Settle<'_, '_> {
             }
             older = newer;
         }
-        Err(io::Error::other("somebody else writes it all the time"))
+        Err(io::Error::other("another process keeps writing to it"))
     }
 
     /// Sets a mode, if the file is what it should be before and after that. On the way there it was looked at before,

@@ -15,7 +15,7 @@ pub enum CommitError {
     #[error("{} is not the work tree of a git repository; go without commits", tree.display())]
     NoWorkTree { tree: PathBuf },
     /// The user has begun something that a commit would disturb.
-    #[error("the repository of {} is in the middle of {what}; end that first", tree.display())]
+    #[error("the repository of {} is in the middle of {what}; finish that first", tree.display())]
     InTheMiddle { tree: PathBuf, what: String },
     /// The commit would have no author.
     #[error("git knows no name to commit under; set user.name and user.email with `git config`")]

@@ -12,7 +12,7 @@ use super::commit_error::CommitError;
 pub enum PublishError {
     /// Before the commit point.
     #[error(
-        "nothing was published to {}, which is as it was: {what}: {source}",
+        "nothing was published to {}, which is unchanged: {what}: {source}",
         tree.display()
     )]
     Untouched {
@@ -22,7 +22,7 @@ pub enum PublishError {
     },
     /// After the commit point.
     #[error(
-        "publishing to {} stopped at {what}: {source}; see to that, and the next command on this tree goes on",
+        "publishing to {} stopped at {what}: {source}; fix that, and the next command on this tree continues",
         tree.display()
     )]
     Unfinished {
@@ -32,8 +32,7 @@ pub enum PublishError {
     },
     /// The files are published; the commit is not made yet.
     #[error(
-        "publishing to {} is done up to its commit: {source}; see to that, and the next command on this tree \
-         goes on",
+        "publishing to {} is done up to its commit: {source}; fix that, and the next command on this tree continues",
         tree.display()
     )]
     Uncommitted { tree: PathBuf, source: CommitError },
@@ -41,7 +40,7 @@ pub enum PublishError {
     #[error("what an earlier publish to {} left cannot be removed: {source}", tree.display())]
     Stage { tree: PathBuf, source: io::Error },
     /// The item made something under a name that staging needs.
-    #[error("{path} has a name that bonded keeps for itself; choose another")]
+    #[error("{path} has a name that is reserved for bonded; choose another")]
     Reserved { path: TreePath },
     /// A path of the tree could not be looked at.
     #[error("{path} in {} cannot be read: {source}", tree.display())]
@@ -71,7 +70,7 @@ pub enum PublishError {
     OtherStore { tree: PathBuf, journal: PathBuf },
     /// Something of the user's has the name that staging needs.
     #[error(
-        "{} is in the way: bonded stages files under this name, but did not make it; rename it",
+        "{} is in the way: bonded stages files under this name, but did not create it; rename it",
         path.display()
     )]
     StageTaken { path: PathBuf },

@@ -72,7 +72,7 @@ impl TryFrom<u32> for Format {
     fn try_from(format: u32) -> Result<Self, String> {
         match format {
             FORMAT => Ok(Self),
-            other => Err(format!("format {other} is not known here")),
+            other => Err(format!("format {other} is not supported")),
         }
     }
 }

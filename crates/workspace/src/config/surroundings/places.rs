@@ -47,8 +47,7 @@ impl Places {
     pub(super) fn find(&self, workspace: &WorkspaceId, path: &str) -> Result<PathBuf, String> {
         let Some(first) = self.of(workspace).next() else {
             return Err(
-                "rules of this workspace may use no directory; whoever runs the server lists some for it in \
-                 automation.allowed_dirs of config.json"
+                "rules of this workspace may not use any directory; the operator of the server allows some in automation.allowed_dirs of config.json"
                     .into(),
             );
         };

@@ -53,8 +53,7 @@ impl Allowed {
         }
         let ProviderAddress { kind, url } = asked;
         Err(format!(
-            "rules may ask the provider of config.json and those that its automation.allowed_providers lists; \
-             {kind} at {url:?} is none of them"
+            "rules may ask only the provider of config.json and those in its automation.allowed_providers; {kind} at {url:?} is not among them"
         ))
     }
 

@@ -35,7 +35,7 @@ impl Signer {
             .collect();
         let der = STANDARD
             .decode(body)
-            .map_err(|_| bad("it is no PEM; begin it with -----BEGIN PRIVATE KEY-----"))?;
+            .map_err(|_| bad("it is not PEM; it must begin with -----BEGIN PRIVATE KEY-----"))?;
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der, &random)
             .map_err(|_| bad("it must be a key of the curve P-256 in PKCS #8"))?;

@@ -81,7 +81,7 @@ async fn resource_metadata(
         None => of_resource(&web.server),
         Some(named) => vec![named.parse().map_err(|error| OauthError::BadDocument {
             url: shown_url(&web.server),
-            why: format!("`resource_metadata` is no address: {error}"),
+            why: format!("`resource_metadata` is not an address: {error}"),
         })?],
     };
     for place in places {
@@ -116,7 +116,7 @@ pub(super) async fn named_issuer(
     };
     let issuer: Url = named
         .parse()
-        .map_err(|error| bad(format!("the issuer is no address: {error}")))?;
+        .map_err(|error| bad(format!("the issuer is not an address: {error}")))?;
     web.judge(&issuer)?;
     for place in of_issuer(&issuer) {
         if let Some(metadata) = web.document::<IssuerMetadata>(&place).await? {

@@ -19,7 +19,7 @@ pub enum OauthError {
     },
     /// The address was named by a server, and is judged before anything is sent there.
     #[error(
-        "{url} is no address that may be asked for a token: {why}; a server of a private network needs \
+        "{url} may not be asked for a token: {why}; a server of a private network needs \
          `\"privateAddresses\": true` in `oauth`"
     )]
     Forbidden {
@@ -37,7 +37,7 @@ pub enum OauthError {
         bytes_max: usize,
     },
     /// It is no JSON, or lacks what the standard demands.
-    #[error("{url} answered with something else than OAuth demands: {why}")]
+    #[error("{url} did not answer as OAuth requires: {why}")]
     BadDocument {
         /// Without what may be secret in it.
         url: String,
@@ -60,8 +60,7 @@ pub enum OauthError {
     },
     /// A server that changes who grants access could send a login elsewhere.
     #[error(
-        "access is granted by {found:?} and not by {expected:?}; correct `issuer` in `oauth`, or ask \
-         whoever runs the server"
+        "access is granted by {found:?} and not by {expected:?}; correct `issuer` in `oauth`, or ask the server's operator"
     )]
     OtherIssuer {
         /// Whom the settings name, or who was asked.
@@ -77,8 +76,7 @@ pub enum OauthError {
     },
     /// It has no client of ours, and makes none.
     #[error(
-        "{issuer} registers no clients by itself; register one there by hand and write its `clientId` \
-         into `oauth`"
+        "{issuer} does not register clients automatically; register one there by hand and set its `clientId` in `oauth`"
     )]
     NoRegistration {
         /// Who grants access, by the address under which it is known.
@@ -99,7 +97,7 @@ pub enum OauthError {
     #[error("the grant identity_assertion needs an `identityProvider` in `oauth`")]
     NoProvider,
     /// Found before anything is sent.
-    #[error("{url:?} in `identityProvider` is no address: {why}")]
+    #[error("{url:?} in `identityProvider` is not an address: {why}")]
     BadProvider {
         /// As the configuration has it.
         url: String,
@@ -123,8 +121,7 @@ pub enum OauthError {
     },
     /// Its answer is an error of OAuth.
     #[error(
-        "the identity provider {provider} does not vouch for it: {error}; an identity token that is over is \
-         renewed in {place}"
+        "the identity provider {provider} does not vouch for it: {error}; if the identity token has expired, renew it in {place}"
     )]
     NotVouched {
         /// By its address.
@@ -143,7 +140,7 @@ pub enum OauthError {
         why: &'static str,
     },
     /// The browser comes back there at the end of a login.
-    #[error("cannot listen on port {port} of 127.0.0.1 for the end of the login: {source}")]
+    #[error("cannot listen on port {port} of 127.0.0.1 to complete the login: {source}")]
     Listen {
         /// 0 where the settings name none.
         port: u16,
@@ -151,16 +148,16 @@ pub enum OauthError {
         source: std::io::Error,
     },
     /// The browser did not come back.
-    #[error("nobody ended the login within {patience_s} seconds")]
+    #[error("the login was not completed within {patience_s} seconds")]
     NotEnded {
         /// Since the address was shown, in seconds.
         patience_s: u64,
     },
     /// A person must log in, and nobody can be asked to.
-    #[error("nobody is there to log in")]
+    #[error("a person must log in")]
     Unattended,
     /// There is nothing to log in to.
-    #[error("it answers without a login, and does not say who would grant one")]
+    #[error("it answers without a login, and does not say where to log in")]
     NotDemanded,
     /// A login would give what no run uses.
     #[error("with this `grant` in `oauth` no login is needed: runs ask for tokens themselves")]

@@ -15,7 +15,7 @@ impl TryFrom<String> for EndpointUrl {
 
     fn try_from(text: String) -> Result<Self, String> {
         let url = text.parse().map(Self);
-        url.map_err(|error| format!("an address that is none: {error}"))
+        url.map_err(|error| format!("an invalid address: {error}"))
     }
 }
 

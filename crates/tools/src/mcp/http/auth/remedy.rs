@@ -92,7 +92,7 @@ impl Oauth {
             match self.renew(&refusal.server, &mut kept, used).await {
                 Ok(true) => return Ok(done),
                 Ok(false) => {}
-                Err(error) => over = format!("; the last login is over: {error}"),
+                Err(error) => over = format!("; the last login has expired: {error}"),
             }
         }
         let login_needed = || HttpFault::LoginNeeded {

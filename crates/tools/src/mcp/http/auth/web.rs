@@ -71,7 +71,7 @@ impl Web {
             "https" => return Ok(()),
             "http" if is_loopback(url) => return Ok(()),
             "http" => "it is not encrypted",
-            _ => "it is no address of the web",
+            _ => "it is not a web address",
         };
         let url = shown_url(url);
         Err(OauthError::Forbidden { url, why })
