@@ -30,7 +30,7 @@ pub(crate) use plain::{looked_at, models_named};
 pub(crate) use store::{
     host, known_dirs, open_existing_store, open_store, open_store_to_read, store_path,
 };
-pub(crate) use targets::{check_scripts, target};
+pub(crate) use targets::{check_scripts, model_meant, target};
 
 use crate::agents;
 use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};

@@ -265,6 +265,7 @@ fn refused(error: &AgentError, param: &'static str) -> AgentRefusal {
         | AgentError::Provider(_)
         | AgentError::NoModel
         | AgentError::NoKey { .. }
+        | AgentError::NoPrice { .. }
         | AgentError::UnknownLike { .. }
         | AgentError::Accepts { .. }
         | AgentError::Untrusted(_)
