@@ -11,6 +11,7 @@ mod counting;
 mod cpu_per_turn;
 mod desk;
 mod disk;
+mod draw;
 mod faults;
 mod figure;
 mod freeze;
@@ -37,7 +38,7 @@ const ROUNDS_DEFAULT: usize = 5;
 
 type Section = fn(&Rig) -> Result<Vec<Figure>, Fault>;
 
-const SECTIONS: [(&str, Section); 14] = [
+const SECTIONS: [(&str, Section); 15] = [
     ("cpu", cpu_per_turn::measure_all),
     ("faults", faults::measure_all),
     ("start", start::measure),
@@ -46,6 +47,7 @@ const SECTIONS: [(&str, Section); 14] = [
     ("long", long::measure),
     ("agent", agent::measure),
     ("help", help::measure),
+    ("draw", draw::measure),
     ("counting", counting::measure),
     ("tools", tools::measure),
     ("freeze", freeze::measure),
@@ -79,12 +81,13 @@ fn chosen(only: Option<&str>) -> Result<Vec<(&'static str, Section)>, Fault> {
         return Ok(SECTIONS.to_vec());
     };
     let names = SECTIONS.map(|(name, _)| name);
-    match SECTIONS.iter().find(|(name, _)| *name == only) {
-        Some(section) => Ok(vec![*section]),
-        None => Err(Fault::Usage {
-            why: format!("--only {only}: the sections are {}", names.join(", ")),
-        }),
-    }
+    let section = |named: &str| {
+        let found = SECTIONS.iter().find(|(name, _)| *name == named);
+        found.copied().ok_or_else(|| Fault::Usage {
+            why: format!("--only {named}: the sections are {}", names.join(", ")),
+        })
+    };
+    only.split(',').map(section).collect()
 }
 
 /// In two builds: one for both would give the program features that only the test kit asks for.

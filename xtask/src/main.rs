@@ -81,7 +81,7 @@ cargo xtask COMMAND
                                 one target after the other; needs a C++ compiler
   injection [--every N]         agentdojo's cases, played by a model that follows every injection;
                                 N = 10 plays one in ten
-  bench [--only SECTION] [--rounds N]
+  bench [--only SECTION,...] [--rounds N]
                                 figures beside a bare loop that makes the same requests;
                                 sections: cpu, faults, start, memory, disk, long, agent, help,
                                 counting, tools, freeze, workspace

@@ -36,6 +36,11 @@ pub(crate) fn locks_dir() -> Option<PathBuf> {
     Some(base.data_dir().join("bonded").join("locks"))
 }
 
+/// Where it is noted which data directories the person has.
+pub(crate) fn workspaces_file() -> Option<PathBuf> {
+    Some(data_dir()?.join("workspaces.json"))
+}
+
 /// Where what the person trusts is recorded; `None` where there is no home.
 pub(crate) fn config_dir() -> Option<PathBuf> {
     let base = etcetera::choose_base_strategy().ok()?;

@@ -461,6 +461,12 @@ impl From<AgentError> for CliError {
             AgentError::Untrusted(untrusted) => return Self::untrusted(&[&untrusted]),
             AgentError::NotWithout { .. } => Code::Untrusted,
             AgentError::NoModel => Code::NoModel,
+            AgentError::NoPrice { .. } => {
+                return Self::new(Code::NoPrice, error.to_string()).hint(
+                    "say it in dollars a million tokens: --price INPUT,OUTPUT, or `pricing` in the configuration; \
+                     --price 0,0 if it costs nothing",
+                );
+            }
             AgentError::File(AgentFileError::BadSchema { .. })
             | AgentError::BadOutputSchema { .. }
             | AgentError::InputInvalid { .. }

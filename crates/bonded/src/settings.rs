@@ -23,12 +23,14 @@ use bonded_host::{Goal, Host};
 use bonded_kernel::{HeldFile, RunFiles};
 
 pub(crate) use agent::assignment_for_check;
-pub(crate) use find::find_run;
+pub(crate) use find::{find_run, find_run_to_read};
 pub(crate) use limits::{no_price, own_limits};
 pub(crate) use market::offered;
 pub(crate) use plain::{looked_at, models_named};
-pub(crate) use store::{host, open_existing_store, open_store, open_store_to_read, store_path};
-pub(crate) use targets::{check_scripts, target};
+pub(crate) use store::{
+    host, known_dirs, open_existing_store, open_store, open_store_to_read, store_path,
+};
+pub(crate) use targets::{check_scripts, model_meant, target};
 
 use crate::agents;
 use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};

@@ -45,7 +45,8 @@ pub use keyring::Keyring;
 pub use login::LoginPlace;
 pub use sub_agent::{AGENT_DEPTH_MAX, ChildArguments, child_spec};
 pub use target::{
-    UnknownWindow, WINDOW_TOKENS, all as targets, list_price, listed, unconfigured, unsent,
+    UnknownWindow, WINDOW_TOKENS, all as targets, list_price, list_price_behind, listed,
+    unconfigured, unsent,
 };
 pub use tools::{AgentTools, ServerStart};
 pub use variables::Moment;

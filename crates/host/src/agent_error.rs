@@ -44,6 +44,11 @@ pub enum AgentError {
         "provider {provider:?} needs a key; set the variable {variable}, or add apiKey to the configuration"
     )]
     NoKey { provider: String, variable: String },
+    /// A limit of money is to be kept, and neither a list nor the endpoint says what the model costs.
+    #[error(
+        "--max-cost needs to know what tokens cost, and {provider} lists no price of {model:?}"
+    )]
+    NoPrice { provider: String, model: String },
     /// `accepts.like` names a model of which nothing is known, so nothing can be taken from it.
     #[error(
         "providers.{provider}: {model:?} is set to be like {like:?}, which is not a known model; name a known one, or remove `like`"
@@ -163,6 +168,7 @@ impl AgentError {
         match self {
             Self::Config(_)
             | Self::NoKey { .. }
+            | Self::NoPrice { .. }
             | Self::UnknownLike { .. }
             | Self::Accepts { .. }
             | Self::UnknownTokenizer { .. }

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use bonded_kernel::{self as kernel, Input, Run, RunId, RunStarted, Text};
 use bonded_tools::Registry;
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, join};
+use futures_util::future::{BoxFuture, join3};
 use tokio_util::sync::CancellationToken;
 
 use crate::counter::Counter;
 use crate::driver::{Driver, GoalTexts, MemoryLink, panic_message};
 use crate::error::HostError;
 use crate::host::{Goal, Host, PROGRAM};
-use crate::windows;
+use crate::{prices, windows};
 
 impl Host {
     /// Starts a run under an id that a caller chose, or takes up the one that has it already, and drives
@@ -41,16 +41,19 @@ impl Host {
 
     /// Starts a run under a new id and drives it to its end.
     ///
-    /// The servers are asked for their windows while the tools open, since both wait for others.
+    /// The servers are asked for their windows and prices while the tools open, since both wait for others.
     pub async fn run(
         &self,
         id: RunId,
         mut goal: Goal,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
-        let asked = windows::ask(&*self.transport, &goal.config);
-        let (registry, windows) = join(self.tools.open(&goal.config), asked).await;
+        let windows = windows::ask(&*self.transport, &goal.config);
+        let prices = prices::ask(&*self.transport, &goal.config);
+        let opened = self.tools.open(&goal.config);
+        let (registry, windows, prices) = join3(opened, windows, prices).await;
         let registry = registry?;
+        prices::take(&mut goal.config, prices, self.clock.now())?;
         for (target, window) in goal.config.targets.iter_mut().zip(windows) {
             windows::take(target, window);
         }

@@ -32,6 +32,7 @@ mod long_work;
 mod many;
 pub mod memory_file;
 pub mod offers;
+pub mod prices;
 mod private;
 pub mod provider;
 mod refuse;

@@ -98,6 +98,29 @@ pub struct RunConfig {
     /// Whether the model is asked for a summary of what was said where nothing else makes room.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub context_summary: bool,
+    /// How a client of a server began the run; absent where nobody did so through a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
+}
+
+/// The protocol that a client of a server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Served {
+    /// OpenAI's, over HTTP.
+    Openai,
+    /// MCP, over stdio or HTTP.
+    Mcp,
+}
+
+impl Served {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Openai => "openai",
+            Self::Mcp => "mcp",
+        }
+    }
 }
 
 /// A configuration or agent file that is not one of the person's own.
@@ -160,6 +183,7 @@ impl RunConfig {
             edition: Edition::NEWEST,
             builtin: None,
             context_summary: false,
+            served: None,
         }
     }
 

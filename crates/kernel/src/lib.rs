@@ -108,8 +108,8 @@ pub use config::{
     AgentConfig, DEFAULT_CONDITION, Dialect, Encoding, HandedDown, HandedOption, HeldFile,
     ItemOfPlan, Limits, LoopConfig, Mode, OpenWindow, PAGING_BYTES, PARSER_VERSION, Parent,
     ReportFormat, ReportSpec, RunConfig, RunFiles, STATES, Sampling, Scope, ScopeCode,
-    ScopeViolation, Segment, SubAgent, TAGS, Target, ToolChoice, Vocabulary, Window, WindowSource,
-    segments_for,
+    ScopeViolation, Segment, Served, SubAgent, TAGS, Target, ToolChoice, Vocabulary, Window,
+    WindowSource, segments_for,
 };
 pub use decode::attrless::{
     Element, INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, Problem, RAM_ADD,

@@ -17,6 +17,7 @@ mod dto;
 mod guesses;
 mod handler;
 pub mod ids;
+pub mod known_dirs;
 mod meaning;
 pub mod open_workspace;
 #[cfg(test)]

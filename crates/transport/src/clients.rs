@@ -18,7 +18,7 @@ const TLS_IDLE: Duration = Duration::from_secs(60);
 /// A client is cheap to clone, but one that could not be built stays so: the reason is kept as text.
 type Built = OnceLock<Result<Client, String>>;
 
-/// One of these lives as long as its transport, so that connections are used again. A probe makes one for
+/// One of these lives as long as its transport, so that connections are used again. A look at a list makes one for
 /// itself and drops it.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {

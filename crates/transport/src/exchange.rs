@@ -1,6 +1,6 @@
 //! One exchange with a server: how long it is waited for, and what each way to fail is called.
 //!
-//! All that speaks to a server goes through `Peer::exchange`: requests to models, embeddings, probes, questions
+//! All that speaks to a server goes through `Peer::exchange`: requests to models, embeddings, lists, questions
 //! about windows. So there is one place that sets headers, one that reads refusals, and one, `Peer::finish`,
 //! that takes the secrets out of what is said. A request is sent exactly once; a redirect is reported and not
 //! followed, because it would carry the key to whoever the server names.

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bonded_kernel::{Dialect, Failure, Reply, Request, Target};
+use bonded_kernel::{Dialect, Failure, Price, Reply, Request, Target};
 use futures_util::future::BoxFuture;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Response, Url};
@@ -19,7 +19,7 @@ use crate::clients::Clients;
 use crate::credentials::Lookup;
 use crate::dialect::{self, ToolsCache};
 use crate::exchange::{Clock, Peer, request_id};
-use crate::{Live, window};
+use crate::{Live, offered, window};
 
 /// Sends requests in the dialect that each target names.
 pub(crate) struct Http {
@@ -96,6 +96,20 @@ impl Http {
             target,
             (self.credentials)(target),
         )
+    }
+
+    /// By the very name: a variant of a model may cost more than the model. Endpoints whose windows are known list no
+    /// prices.
+    pub(crate) fn price(&self, target: &Target) -> BoxFuture<'static, Option<Price>> {
+        if !window::tells_window(target) {
+            return Box::pin(std::future::ready(None));
+        }
+        let listed = offered(target, (self.credentials)(target));
+        let model = target.model.clone();
+        Box::pin(async move {
+            let models = listed.await.ok()??;
+            models.into_iter().find(|it| it.id == model)?.price
+        })
     }
 
     /// The order after the reply has come is fixed: first its calls get the names and keys of the tools back,

@@ -18,12 +18,12 @@ pub mod dialect;
 mod embeddings;
 mod exchange;
 mod failure;
+mod health;
 mod http;
 mod live;
 pub mod models;
 mod money;
 mod offered;
-mod probe;
 mod providers;
 mod retry_after;
 mod script;
@@ -32,16 +32,16 @@ mod secret;
 pub mod tokens;
 mod window;
 
-use bonded_kernel::{Failure, Reply, Request, Target};
+use bonded_kernel::{Failure, Price, Reply, Request, Target};
 use futures_util::future::BoxFuture;
 
 pub use address::is_local;
 pub use body::{BODY_BYTES_MAX, Cut};
 pub use credentials::Credentials;
 pub use embeddings::Embeddings;
+pub use health::{Health, check_health};
 pub use live::{Live, Writing};
 pub use offered::{OfferedModel, offered};
-pub use probe::{Health, check_health, probe};
 pub use providers::Providers;
 pub use script::{Script, ScriptError, ScriptedAnswer};
 pub use secret::Secret;
@@ -66,6 +66,12 @@ pub trait Transport: Send + Sync {
 
     /// How much the model of a target takes in, as its server says; `None` where it does not say. Never takes long.
     fn window(&self, target: &Target) -> BoxFuture<'static, Option<u64>> {
+        let _ = target;
+        Box::pin(std::future::ready(None))
+    }
+
+    /// What the model of a target costs, as its endpoint lists it; `None` where it does not. Never takes long.
+    fn price(&self, target: &Target) -> BoxFuture<'static, Option<Price>> {
         let _ = target;
         Box::pin(std::future::ready(None))
     }

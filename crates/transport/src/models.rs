@@ -9,7 +9,7 @@ mod service;
 
 pub(crate) use family::bare;
 pub use family::{FAMILIES, Family};
-pub use listed::{ModelRow, listed_by, listed_on, listed_price};
+pub use listed::{ModelRow, listed_by, listed_on, listed_price, listed_price_behind};
 pub use service::{SERVICES, Service};
 
 /// The family of a model by its name.

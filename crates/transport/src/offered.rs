@@ -1,20 +1,31 @@
 //! What an endpoint offers: the models that it lists, with what its list says of their windows and prices.
 //!
-//! The same list that a probe looks at, read further. Nothing in it can be trusted: a number that no window has is none,
-//! a price that is not an amount is none, and names are made fit to be shown. The key goes to the endpoint alone.
+//! Only lists are asked for, so that a look costs nothing and says so even where it fails. It is strict about the
+//! difference between a server that is not there, one that refuses the key, and one that has no list: a person who sets
+//! up a provider is told which of them it is. Nothing in a list can be trusted: a number that no window has is none, a
+//! price that is not an amount is none, and names are made fit to be shown. The key goes to the endpoint alone.
 
 use bonded_kernel::{Failure, Money, Price, Target};
 use futures_util::future::BoxFuture;
+use reqwest::Url;
+use reqwest::header::ACCEPT;
 use serde_json::Value;
+use tokio::time::timeout;
 
+use crate::address::unusable;
+use crate::body::{self, Cut, IDLE_MAX};
+use crate::clients::Clients;
 use crate::credentials::Credentials;
-use crate::exchange::{Clock, Timed};
+use crate::dialect;
+use crate::exchange::{Clock, Peer, Timed};
 use crate::failure::{malformed, one_line};
-use crate::probe::{NAME_CHARS_MAX, list_body, peer, unbilled};
 use crate::window::listed_tokens;
 
 /// A person waits for all endpoints together, and those that answer do so at once.
 const TIMEOUT_MS: u64 = 3_000;
+
+/// A name that is longer is shown cut.
+pub(crate) const NAME_CHARS_MAX: usize = 200;
 
 /// More models than any service has; a hostile list ends here.
 const MODELS_MAX: usize = 5_000;
@@ -39,11 +50,7 @@ pub fn offered(
     let (target, peer) = (target.clone(), peer(target, credentials, TIMEOUT_MS));
     Box::pin(async move {
         let clock = Clock::start(peer.timeout_ms);
-        let listed = match list_body(&target, &peer, &clock).await {
-            Ok(Some(body)) => models(&body).map(Some),
-            Ok(None) => Ok(None),
-            Err(failure) => Err(failure),
-        };
+        let listed = models_at(&target, &peer, &clock).await;
         let listed = peer.finish(listed, &clock).map_err(unbilled)?;
         let shown = |model: OfferedModel| OfferedModel {
             id: one_line(&peer.credentials.masked_in(&model.id), NAME_CHARS_MAX),
@@ -56,6 +63,28 @@ pub fn offered(
 /// A list has no place for how long it took.
 impl Timed for Option<Vec<OfferedModel>> {
     fn set_latency_ms(&mut self, _: u64) {}
+}
+
+/// Nothing of the target's own timeout is used: a person waits for this.
+pub(crate) fn peer(target: &Target, credentials: Credentials, timeout_ms: u64) -> Peer {
+    Peer {
+        provider: target.provider.clone(),
+        dialect: target.dialect,
+        credentials,
+        key_header: target.key_header.clone(),
+        beta: None,
+        timeout_ms,
+    }
+}
+
+/// What is listed, by names as the server writes them; `None` where it answers and has no list.
+pub(crate) async fn models_at(
+    target: &Target,
+    peer: &Peer,
+    clock: &Clock,
+) -> Result<Option<Vec<OfferedModel>>, Failure> {
+    let body = list_body(target, peer, clock).await?;
+    body.map(|body| models(&body)).transpose()
 }
 
 /// Google lists under `models`, most others under `data`.
@@ -100,13 +129,17 @@ fn offered_model(model: &Value) -> Option<OfferedModel> {
     })
 }
 
-/// As OpenRouter writes it: dollars a token, as texts. What is not exactly an amount is no price.
+/// As OpenRouter writes it: dollars a token, as texts. What is not exactly an amount is no price, and neither is one that
+/// asks something for each request beside its tokens.
 fn price(pricing: &Value) -> Option<Price> {
     let rate = |key: &str| -> Option<u64> {
         let dollars: Money = pricing.get(key)?.as_str()?.parse().ok()?;
         Some(dollars.0)
     };
     let (input, output) = (rate("prompt")?, rate("completion")?);
+    if rate("request").is_some_and(|each| each > 0) {
+        return None;
+    }
     Some(Price {
         input,
         output,
@@ -116,8 +149,72 @@ fn price(pricing: &Value) -> Option<Price> {
     })
 }
 
+/// The list as it came. A status that only says that there is no such resource is no failure yet: some servers answer
+/// requests and have no list.
+async fn list_body(
+    target: &Target,
+    peer: &Peer,
+    clock: &Clock,
+) -> Result<Option<Vec<u8>>, Failure> {
+    match get(dialect::models_url(target)?, peer, clock).await {
+        Ok(body) => Ok(Some(body)),
+        Err(failure) if matches!(failure.status, Some(404 | 405 | 501)) => {
+            answers(target, peer, clock, failure).await.map(|()| None)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Whether there is something to be asked where a list of models is missing. It is looked at in a way that asks for
+/// nothing: a server that takes requests there says that this is none. Else the address itself is wrong.
+///
+/// A request without a body, sent by GET, cannot start a model. `missing` is what is reported where the address
+/// turns out to be wrong, because that is where the person looked first.
+async fn answers(
+    target: &Target,
+    peer: &Peer,
+    clock: &Clock,
+    missing: Failure,
+) -> Result<(), Failure> {
+    match get(dialect::completion_url(target)?, peer, clock).await {
+        Ok(_) => Err(missing),
+        Err(failure) => match failure.status {
+            Some(400 | 405 | 411 | 415 | 422 | 501) => Ok(()),
+            Some(404) => Err(missing),
+            _ => Err(failure),
+        },
+    }
+}
+
+/// What lies at an address.
+///
+/// Builds a client for itself: looks are rare, and a connection that stays open would only hold a socket.
+pub(crate) async fn get(url: Url, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
+    let client = Clients::default()
+        .for_url(&url)
+        .map_err(|why| unusable(&why))?;
+    let request = client.get(url).header(ACCEPT, "application/json");
+    let response = peer.exchange(request, clock).await?;
+    let read = body::read_whole(body::pieces(response, IDLE_MAX));
+    match timeout(clock.left(), read).await {
+        Ok(body) => body.map_err(Cut::into_failure),
+        Err(_) => Err(peer.too_late(clock)),
+    }
+}
+
+/// A list of models costs nothing, however it fails.
+///
+/// The ways to fail that are shared with real requests say that they may be billed.
+pub(crate) fn unbilled(failure: Failure) -> Failure {
+    Failure {
+        billable: false,
+        ..failure
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use bonded_kernel::FailureClass;
     use serde_json::json;
 
     use super::*;
@@ -133,6 +230,8 @@ mod tests {
         let router = json!({ "data": [
             { "id": "b/two", "context_length": 200_000, "pricing": { "prompt": "0.00000025", "completion": "0.000002" } },
             { "id": "a/one" },
+            { "id": "d/each", "pricing": { "prompt": "0", "completion": "0", "request": "0.01" } },
+            { "id": "e/free", "pricing": { "prompt": "0", "completion": "0", "request": "0" } },
             { "id": "c/odd", "context_length": -1, "pricing": { "prompt": "-1", "completion": "-1" } },
             { "id": "a/one" }, { "nothing": 1 }, 7,
         ]});
@@ -142,6 +241,8 @@ mod tests {
                 ("a/one".into(), None, None),
                 ("b/two".into(), Some(200_000), Some(2_000_000)),
                 ("c/odd".into(), None, None),
+                ("d/each".into(), None, None),
+                ("e/free".into(), None, Some(0)),
             ]
         );
         let google = json!({ "models": [
@@ -153,12 +254,24 @@ mod tests {
             read(&google),
             [("gemini-2.5-pro".into(), Some(1_048_576), None)]
         );
+        let ollama = json!({ "models": [{ "name": "qwen3:8b" }] });
+        assert_eq!(read(&ollama), [("qwen3:8b".into(), None, None)]);
+        assert!(read(&json!({ "data": [] })).is_empty());
     }
 
     #[test]
     fn what_is_no_list_is_a_failure() {
-        for body in ["", "[]", "{}", "{\"data\": 1}", "<html>"] {
-            assert!(models(body.as_bytes()).is_err(), "{body}");
+        let bodies = [
+            "",
+            "[]",
+            "{}",
+            "{\"data\": 1}",
+            "{\"detail\": \"Not Found\"}",
+            "<html>",
+        ];
+        for body in bodies {
+            let failure = models(body.as_bytes()).expect_err(body);
+            assert_eq!(failure.class, FailureClass::Malformed, "{body}");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use bonded_kernel::{Failure, Reply, Request, Target};
+use bonded_kernel::{Failure, Price, Reply, Request, Target};
 use futures_util::future::BoxFuture;
 
 use crate::credentials::Credentials;
@@ -73,5 +73,9 @@ impl Transport for Providers {
 
     fn window(&self, target: &Target) -> BoxFuture<'static, Option<u64>> {
         self.http.window(target)
+    }
+
+    fn price(&self, target: &Target) -> BoxFuture<'static, Option<Price>> {
+        self.http.price(target)
     }
 }

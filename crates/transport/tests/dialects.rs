@@ -4,7 +4,7 @@
 mod common;
 
 use bonded_kernel::{Dialect, FailureClass, Target};
-use bonded_transport::{Credentials, Providers, Transport, probe};
+use bonded_transport::{Credentials, Providers, Transport, offered};
 use common::{Conversation, DIALECTS, answer, serve_once};
 
 const KEY: &str = "sk-planted-0123456789abcdef";
@@ -189,7 +189,7 @@ async fn a_wait_that_only_the_body_names_is_kept() {
 }
 
 #[tokio::test]
-async fn a_probe_lists_the_models_of_every_dialect_and_fails_like_a_request() {
+async fn a_list_has_the_models_of_every_dialect_and_fails_like_a_request() {
     let openai = r#"{"object":"list","data":[{"id":"one"},{"id":"two"}]}"#;
     let google = r#"{"models":[{"name":"models/one"},{"name":"models/two"}]}"#;
     for (dialect, name) in DIALECTS {
@@ -200,8 +200,10 @@ async fn a_probe_lists_the_models_of_every_dialect_and_fails_like_a_request() {
         };
         let (endpoint, server) = serve_once(answer("200 OK", "", list)).await;
         let target = conversation(dialect, &format!("{endpoint}/"), false).target;
-        let models = probe(&target, Credentials::with_key(KEY)).await;
-        assert_eq!(models, Ok(Some(vec!["one".into(), "two".into()])), "{name}");
+        let models = offered(&target, Credentials::with_key(KEY)).await;
+        let models = models.expect("it answers").expect("it has a list");
+        let ids: Vec<&str> = models.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(ids, ["one", "two"], "{name}");
         let request = server.await.expect("the request").to_lowercase();
         let path = request.split(['?', ' ']).nth(1);
         assert_eq!(path, Some("/v1/models"), "{request}");
@@ -209,7 +211,7 @@ async fn a_probe_lists_the_models_of_every_dialect_and_fails_like_a_request() {
 
         let (endpoint, _server) = serve_once(answer("401 Unauthorized", "", KEY)).await;
         let target = conversation(dialect, &endpoint, false).target;
-        let failure = probe(&target, Credentials::with_key(KEY))
+        let failure = offered(&target, Credentials::with_key(KEY))
             .await
             .expect_err("refused");
         assert_eq!(

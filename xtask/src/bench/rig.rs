@@ -34,6 +34,7 @@ pub(crate) struct Rig {
 #[derive(Debug)]
 pub(crate) struct Programs {
     pub(crate) bonded: PathBuf,
+    pub(crate) draw_cost: PathBuf,
     pub(crate) import_floor: PathBuf,
     pub(crate) tool_costs: PathBuf,
     pub(crate) tool_server: PathBuf,
@@ -72,6 +73,7 @@ impl Rig {
             server: Server::start(&programs.join("chat_server"))?,
             programs: Programs {
                 bonded: programs.join("bonded"),
+                draw_cost: programs.join("draw_cost"),
                 import_floor: programs.join("import_floor"),
                 tool_costs: programs.join("tool_costs"),
                 tool_server: programs.join("tool_server"),
@@ -147,9 +149,10 @@ impl Rig {
         command
     }
 
-    pub(crate) fn help(&self) -> Command {
+    /// The program with these words and no store.
+    pub(crate) fn help(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.programs.bonded);
-        command.arg("--help");
+        command.args(words);
         command
     }
 

@@ -22,8 +22,16 @@ pub(crate) struct ConfigArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print the resolved values with the file each came from; secrets are masked
+    #[command(after_help = "\
+Examples:
+  bonded config show
+  bonded config show --agent reviewer.ai --json")]
     Show(ConfigPlaceArgs),
     /// Check the configuration and an agent without running it
+    #[command(after_help = "\
+Examples:
+  bonded config check
+  bonded config check --agent reviewer.ai")]
     Check(ConfigPlaceArgs),
 }
 

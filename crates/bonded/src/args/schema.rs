@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 #[command(after_help = "\
 Examples:
   bonded schema                                   list the schemas
-  bonded schema config > config.schema.json       then \"$schema\": \"./config.schema.json\" in .ai-agent.json
-  bonded schema plan > plan.schema.json           then # yaml-language-server: $schema=./plan.schema.json")]
+  bonded schema config > config.schema.json       \"$schema\" in .ai-agent.json names it
+  bonded schema plan > plan.schema.json           # yaml-language-server: $schema=./plan.schema.json")]
 pub(crate) struct SchemaArgs {
     /// Which schema to print
     #[arg(value_name = "NAME")]

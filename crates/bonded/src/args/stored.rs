@@ -20,7 +20,7 @@ pub(crate) struct RunsArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 
-    /// List the runs of the rules of this data directory too
+    /// Of the data directories, list only this one [default: all that you have made or served]
     #[arg(long, env = "BONDED_DATA", value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 

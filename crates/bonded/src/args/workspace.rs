@@ -75,13 +75,23 @@ pub(crate) enum NoteCommand {
     History(NoteHistoryArgs),
     Search(NoteSearchArgs),
     /// Delete a note
+    #[command(after_help = "\
+Examples:
+  bonded note delete Shopping")]
     Delete(NoteNameArgs),
     /// Restore a deleted note
+    #[command(after_help = "\
+Examples:
+  bonded note undelete 3f2a                          by a prefix of its id")]
     Undelete(NoteNameArgs),
 }
 
 /// List notes, most recently changed first
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded note list
+  bonded note list --deleted --json")]
 pub(crate) struct NoteListArgs {
     /// Only notes of this kind
     #[arg(long, value_name = "KIND")]
@@ -102,6 +112,10 @@ pub(crate) struct NoteListArgs {
 
 /// Print a note's text
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded note show Shopping
+  bonded note show Shopping --at 1                   as it was at version 1")]
 pub(crate) struct NoteShowArgs {
     /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
@@ -117,6 +131,10 @@ pub(crate) struct NoteShowArgs {
 
 /// Write a new note and print its id
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded note add \"Shopping\" \"- milk\"
+  bonded note add --keywords home,food \"Recipes\" @recipes.md")]
 pub(crate) struct NoteAddArgs {
     /// The title; without it, the date and time
     #[arg(value_name = "TITLE")]
@@ -135,6 +153,11 @@ pub(crate) struct NoteAddArgs {
 
 /// Change a note
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded note edit Shopping \"- milk and bread\"
+  bonded note edit Shopping --title \"Groceries\" --keywords home
+  bonded note edit 3f2a                              in $VISUAL or $EDITOR, by a prefix of its id")]
 pub(crate) struct NoteEditArgs {
     /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
@@ -156,6 +179,9 @@ pub(crate) struct NoteEditArgs {
 
 /// Show the changes of a note, newest first
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded note history Shopping")]
 pub(crate) struct NoteHistoryArgs {
     /// The note's id, a unique prefix of it, or its title
     pub(crate) note: String,
@@ -166,6 +192,9 @@ pub(crate) struct NoteHistoryArgs {
 
 /// Find notes by words
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded note search milk bread")]
 pub(crate) struct NoteSearchArgs {
     #[arg(value_name = "WORDS", required = true)]
     pub(crate) words: Vec<String>,
@@ -208,29 +237,47 @@ pub(crate) struct RuleArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RuleCommand {
     /// List the rules of the workspace
+    #[command(after_help = "\
+Examples:
+  bonded rule list")]
     List {
         /// Print one object a line
         #[arg(long)]
         json: bool,
     },
     /// Print a rule as JSON
+    #[command(after_help = "\
+Examples:
+  bonded rule show 6f1c                              by a prefix of its id")]
     Show {
         /// The rule's id or a unique prefix of it
         rule: String,
     },
     /// Add the rule of a JSON file and print its id; `-` reads it from stdin
+    #[command(after_help = "\
+Examples:
+  bonded rule add rule.json")]
     Add { file: PathBuf },
     /// Enable a rule
+    #[command(after_help = "\
+Examples:
+  bonded rule enable 6f1c")]
     Enable {
         /// The rule's id or a unique prefix of it
         rule: String,
     },
     /// Disable a rule
+    #[command(after_help = "\
+Examples:
+  bonded rule disable 6f1c")]
     Disable {
         /// The rule's id or a unique prefix of it
         rule: String,
     },
     /// Queue a run of a rule and print its id
+    #[command(after_help = "\
+Examples:
+  bonded rule launch 6f1c")]
     Launch {
         /// The rule's id or a unique prefix of it
         rule: String,
@@ -239,6 +286,10 @@ pub(crate) enum RuleCommand {
         event: Option<String>,
     },
     /// List the runs of rules, the newest first
+    #[command(after_help = "\
+Examples:
+  bonded rule runs
+  bonded rule runs --rule 6f1c --json")]
     Runs {
         /// Only runs of this rule
         #[arg(long, value_name = "RULE")]
@@ -259,6 +310,7 @@ Examples:
   bonded user add bob --invite               prints an invitation to set a password, good once
   bonded user list
   bonded user disable ada                    until `enable`
+  bonded user enable ada
   bonded user token ada --only               a new token, and all others are revoked
   bonded user password ada < password.txt
   bonded user owner ada                      makes her the owner of the installation
@@ -275,12 +327,19 @@ pub(crate) struct UserArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
     /// List all users
+    #[command(after_help = "\
+Examples:
+  bonded user list")]
     List {
         /// Print one object a line
         #[arg(long)]
         json: bool,
     },
     /// Add a user and print a token
+    #[command(after_help = "\
+Examples:
+  bonded user add ada
+  bonded user add bob --invite")]
     Add {
         name: String,
         /// Print an invitation to set a password instead
@@ -288,14 +347,30 @@ pub(crate) enum UserCommand {
         invite: bool,
     },
     /// Print a one-time invitation to set a password; earlier ones become void
+    #[command(after_help = "\
+Examples:
+  bonded user invite ada")]
     Invite { user: String },
     /// Disable a user: tokens, sessions and password stop working
+    #[command(after_help = "\
+Examples:
+  bonded user disable ada")]
     Disable { user: String },
     /// Enable a user
+    #[command(after_help = "\
+Examples:
+  bonded user enable ada")]
     Enable { user: String },
     /// Delete a user; workspaces that only they owned become the owner's
+    #[command(after_help = "\
+Examples:
+  bonded user delete ada")]
     Delete { user: String },
     /// Create a token for a user and print it
+    #[command(after_help = "\
+Examples:
+  bonded user token ada --label laptop
+  bonded user token ada --only                       all others are revoked")]
     Token {
         user: String,
         /// What it is for
@@ -306,14 +381,29 @@ pub(crate) enum UserCommand {
         only: bool,
     },
     /// List the tokens of a user
+    #[command(after_help = "\
+Examples:
+  bonded user tokens ada")]
     Tokens { user: String },
     /// Revoke a token by its id
+    #[command(after_help = "\
+Examples:
+  bonded user revoke ada 5d3e7a10")]
     Revoke { user: String, token: String },
     /// Set a user's password to the first line of stdin; their sessions end
+    #[command(after_help = "\
+Examples:
+  bonded user password ada < password.txt")]
     Password { user: String },
     /// End all sessions of a user
+    #[command(after_help = "\
+Examples:
+  bonded user logout ada")]
     Logout { user: String },
     /// Make a user the owner; the file owner-token then holds their token
+    #[command(after_help = "\
+Examples:
+  bonded user owner ada")]
     Owner { user: String },
 }
 

@@ -30,7 +30,13 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
     if let Some(item) = &host.load(&root).await?.config().item {
         return Err(of_plan(&from, &item.plan));
     }
-    let config = changed(args, config)?;
+    let mut config = changed(args, config)?;
+    host.settle_prices(&mut config).await?;
+    if config.limits.cost_max.is_some() && config.targets.iter().any(|it| it.price.is_none()) {
+        let hint =
+            "no price is listed for it; fork to a model that `bonded models` shows with a price";
+        return Err(settings::no_price(hint));
+    }
     host.fork(&from, args.turn, &id, Some(&config)).await?;
     output::stdout(id.as_str());
     output::stderr(&format!(
@@ -66,6 +72,9 @@ fn changed(args: &ForkArgs, mut config: RunConfig) -> Result<RunConfig, CliError
         })?;
         if price.is_none() {
             agent::list_price(&mut target);
+            if args.base_url.is_none() && target.price.is_none() {
+                agent::list_price_behind(&mut target, |name| std::env::var(name).ok());
+            }
         }
         config.targets = vec![target];
     }

@@ -284,6 +284,10 @@ pub(crate) async fn conclude(
     }
     let entries = store.load(run.id(), 0).await?;
     tell_end(&Ending::of(run, &result, &entries), run, &result, shown);
+    if !result.is_success() {
+        let meant = settings::model_meant(run.config(), &entries);
+        meant.iter().for_each(|meant| output::stderr(meant));
+    }
     Ok(match result.is_success() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(Code::RunFailed.exit_code()),

@@ -2,10 +2,11 @@
 //!
 //! Each line is made from the first and the last entry of a log, so that a store of many long runs is listed fast.
 //! A log that is damaged is listed as such: one bad run hides no other. Runs of rules lie in the data directory of their
-//! workspace; they stand among the others, by when they began.
+//! workspace; they stand among the others, by when they began. Which data directories there are is noted when one is made
+//! or served; one that cannot be read is named and hides nothing. A store that is named is listed alone.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bonded_host::Status;
@@ -13,8 +14,10 @@ use bonded_host::shapes::listing::{Beginning, DAMAGED, json_line_from, status};
 use bonded_host::shapes::text;
 use bonded_kernel::{Millis, RunEnded, RunId};
 use bonded_serve::workspace::data_dir::DataDir;
+use bonded_serve::workspace::known_dirs::KnownDir;
 use bonded_state::{ListFilter, Listed, Store};
 use bonded_workspace::store::{Page, RunFilter};
+use serde_json::{Value, json};
 
 use crate::args::RunsArgs;
 use crate::error::{CliError, Code, store_error};
@@ -31,6 +34,8 @@ struct Row {
     /// `None` where its log cannot be read.
     status: Option<Status>,
     beginning: Option<Beginning>,
+    /// The data directory that it lies in.
+    data: Option<PathBuf>,
 }
 
 pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
@@ -39,21 +44,21 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
         Err(error) if error.code == Code::StoreMissing && store.is_none() => vec![],
         opened => rows_of(&*opened?, args.limit).await?,
     };
-    if let Some(dir) = &args.data {
-        add_rules(&mut rows, dir, store, args.limit).await?;
+    match &args.data {
+        Some(dir) => add_rules(&mut rows, &DataDir::open(dir)?, store, args.limit).await?,
+        None if store.is_none() => add_known(&mut rows, args.limit).await,
+        None => {}
     }
     if args.json {
         for row in &rows {
-            let beginning = row.beginning.as_ref();
-            output::stdout(&json_line_from(&row.listed, row.status, beginning));
+            output::stdout(&json_line_from(&row.listed, row.status, row.begun_by()));
         }
     } else if rows.is_empty() {
         output::stderr(NO_RUNS);
     } else if Look::of(Stream::Out).terminal {
-        let runs = rows.iter().map(|row| {
-            let label = row.beginning.as_ref().map(Beginning::label);
-            ListedRun::of(&row.listed, row.status, label)
-        });
+        let runs = rows
+            .iter()
+            .map(|row| ListedRun::of(&row.listed, row.status, row.label()));
         run_table::print(&runs.collect::<Vec<_>>());
     } else {
         output::stdout(&table(&rows));
@@ -78,6 +83,7 @@ async fn rows_of(store: &dyn Store, limit: usize) -> Result<Vec<Row>, CliError> 
             listed,
             status,
             beginning,
+            data: None,
         });
     }
     Ok(rows)
@@ -87,26 +93,45 @@ async fn rows_of(store: &dyn Store, limit: usize) -> Result<Vec<Row>, CliError> 
 /// in the store that is listed anyway.
 async fn add_rules(
     rows: &mut Vec<Row>,
-    dir: &Path,
+    dir: &DataDir,
     store: Option<&Path>,
     limit: usize,
 ) -> Result<(), CliError> {
-    let dir = DataDir::open(dir)?;
     let file = dir.runs_file();
     let is_listed = settings::store_path(store).is_ok_and(|own| own == file);
     if file.exists() && !is_listed {
         let store = settings::open_store_to_read(Some(&file))?;
-        rows.extend(rows_of(&*store, limit).await?);
+        let there = rows_of(&*store, limit).await?;
+        let path = dir.path().canonicalize();
+        let path = path.unwrap_or_else(|_| dir.path().to_owned());
+        rows.extend(there.into_iter().map(|row| Row {
+            data: Some(path.clone()),
+            ..row
+        }));
         rows.sort_by_key(|row| std::cmp::Reverse(row.began()));
         rows.truncate(limit);
     }
-    let names = rule_names(&dir, limit).await?;
+    let names = rule_names(dir, limit).await?;
     for row in rows {
         if let Some(name) = names.get(&row.listed.run) {
             row.beginning = Some(Beginning::Rule(name.clone()));
         }
     }
     Ok(())
+}
+
+/// Adds the runs of the data directories that were noted.
+async fn add_known(rows: &mut Vec<Row>, limit: usize) {
+    for known in settings::known_dirs() {
+        let (dir, why) = match known {
+            KnownDir::Open(dir) => match add_rules(rows, &dir, None, limit).await {
+                Ok(()) => continue,
+                Err(error) => (dir.path().to_owned(), error.message().to_owned()),
+            },
+            KnownDir::Closed { dir, why } => (dir, why.to_owned()),
+        };
+        output::stderr(&format!("not listed: the runs of {}: {why}", dir.display()));
+    }
 }
 
 /// The name of the rule of each run, else its id.
@@ -134,6 +159,28 @@ async fn rule_names(dir: &DataDir, limit: usize) -> Result<BTreeMap<RunId, Strin
 }
 
 impl Row {
+    /// What began it and where it lies, for programs.
+    fn begun_by(&self) -> Option<Value> {
+        let beginning = self.beginning.as_ref().map(Beginning::json);
+        let Some(data) = &self.data else {
+            return beginning;
+        };
+        let mut from = beginning.unwrap_or_else(|| json!({ "kind": "workspace" }));
+        from["data"] = json!(data);
+        Some(from)
+    }
+
+    /// The same before a goal.
+    fn label(&self) -> Option<String> {
+        let data = self.data.as_deref().and_then(Path::file_name);
+        let data = data.map(|name| name.to_string_lossy());
+        match (self.beginning.as_ref().map(Beginning::label), data) {
+            (Some(label), Some(data)) => Some(format!("{label} in {data}")),
+            (Some(label), None) => Some(label),
+            (None, data) => data.map(|data| format!("in {data}")),
+        }
+    }
+
     /// What cannot be read stands last.
     fn began(&self) -> Option<Millis> {
         self.listed.ends.as_ref().ok().map(|ends| ends.first.at)
@@ -166,8 +213,8 @@ fn cells(row: &Row) -> [String; 7] {
         None => text::brief(&it.goal, 60),
     });
     let goal = goal.unwrap_or_default();
-    let goal = match &row.beginning {
-        Some(beginning) => format!("{}: {goal}", text::brief(&beginning.label(), 40)),
+    let goal = match row.label() {
+        Some(label) => format!("{}: {goal}", text::brief(&label, 40)),
         None => goal,
     };
     let spent = ends.last.event.ended().map(RunEnded::used);

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use axum::Router;
 use bonded_host::agent::{self, Agent, AgentTools, UnknownWindow, Workplace};
-use bonded_host::{CancellationToken, Host};
+use bonded_host::{CancellationToken, Host, prices};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
@@ -208,7 +208,7 @@ fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec
             &workplace.environment,
             UnknownWindow::Assumed,
         )?;
-        if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
+        if limits.cost_max.is_some() && !targets.iter().all(prices::may_be_limited) {
             let hint =
                 "no price is listed; put the models' prices into `pricing` of the configuration";
             return Err(settings::no_price(hint));

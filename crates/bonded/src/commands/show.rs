@@ -23,8 +23,7 @@ use bonded_host::shapes::{json, text};
 
 /// A damaged log is an error here: nothing of it would be certain.
 pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let store = settings::open_store_to_read(store)?;
-    let run = settings::find_run(&*store, &args.run).await?;
+    let (store, run) = settings::find_run_to_read(store, &args.run).await?;
     let entries = store.load(&run, 0).await?;
     if let Some(turn) = args.turn {
         check_turn(&run, &entries, turn)?;

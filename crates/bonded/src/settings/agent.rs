@@ -17,7 +17,7 @@ use super::targets::{check_scripts, warnings_before};
 use super::{RunSetup, SetupRequest};
 use crate::agents;
 use crate::error::CliError;
-use bonded_host::keeping;
+use bonded_host::{keeping, prices};
 
 /// The sample is made without input, so that it is unchecked: each input is checked when it is there.
 pub(super) fn prepare_agent(
@@ -37,8 +37,8 @@ pub(super) fn prepare_agent(
     })?;
     sample.config.kept = keeping::kept_by(&agent.options, &sample.config.dir);
     let targets = &sample.config.targets;
-    let unpriced = targets.iter().any(|target| target.price.is_none());
-    if sample.config.limits.cost_max.is_some() && unpriced {
+    let is_limited = sample.config.limits.cost_max.is_some();
+    if is_limited && !targets.iter().all(prices::may_be_limited) {
         return Err(no_price(
             "no price is listed; put the models' prices into `pricing` of the configuration",
         ));

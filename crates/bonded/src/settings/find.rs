@@ -3,9 +3,14 @@
 //! People type the beginning of an id. A whole id always means itself, also where it begins another one; a
 //! beginning counts only if it is that of one run.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use bonded_kernel::RunId;
+use bonded_serve::workspace::known_dirs::KnownDir;
 use bonded_state::{ListFilter, Store};
 
+use super::store::{known_dirs, open_store_to_read};
 use crate::error::{CliError, Code};
 
 /// Finds the one run that a person means by a whole id or the beginning of one.
@@ -33,6 +38,40 @@ pub(crate) async fn find_run(store: &dyn Store, named: &str) -> Result<RunId, Cl
                 .hint(format!("they are:\n  {}", ids.join("\n  "))))
         }
     }
+}
+
+/// Finds a run that is only looked at: in the store, else in the data directories that were noted. A store that is named
+/// is looked into alone.
+pub(crate) async fn find_run_to_read(
+    argument: Option<&Path>,
+    named: &str,
+) -> Result<(Arc<dyn Store>, RunId), CliError> {
+    let unknown = match open_store_to_read(argument) {
+        Ok(store) => match find_run(&*store, named).await {
+            Ok(run) => return Ok((store, run)),
+            Err(error) => error,
+        },
+        Err(error) => error,
+    };
+    let is_elsewhere = matches!(unknown.code, Code::UnknownRun | Code::StoreMissing);
+    if argument.is_some() || !is_elsewhere {
+        return Err(unknown);
+    }
+    for known in known_dirs() {
+        let KnownDir::Open(dir) = known else {
+            continue;
+        };
+        // One that cannot be opened hides no other.
+        let Ok(store) = open_store_to_read(Some(&dir.runs_file())) else {
+            continue;
+        };
+        match find_run(&*store, named).await {
+            Ok(run) => return Ok((store, run)),
+            Err(error) if error.code == Code::UnknownRun => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(unknown)
 }
 
 /// What cannot be an id at all is an unknown run to the person as well.

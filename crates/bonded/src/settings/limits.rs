@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use bonded_host::agent::listed;
+use bonded_host::prices;
 use bonded_kernel::{Limits, Money, Price, RunConfig};
 
 use crate::args::LimitArgs;
@@ -32,11 +33,20 @@ fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What the limit of cost rests on, where that is a list and nobody's word.
+/// What the limit of cost rests on, where that is nobody's word: a list, or that a server on this machine costs nothing.
 pub(super) fn listed_prices(config: &RunConfig) -> impl Iterator<Item = String> {
     let targets = config.targets.iter();
     let is_limited = config.limits.cost_max.is_some();
-    targets.filter(move |_| is_limited).filter_map(listed)
+    targets.filter(move |_| is_limited).filter_map(|target| {
+        let is_free = target.price.is_none() && prices::is_free(target);
+        match is_free {
+            true => Some(format!(
+                "{}/{} runs on this machine and costs nothing: --max-cost does not limit it",
+                target.provider, target.model
+            )),
+            false => listed(target),
+        }
+    })
 }
 
 /// The hint differs by whether a flag or the configuration can say it.

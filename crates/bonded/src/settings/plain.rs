@@ -10,8 +10,8 @@ use bonded_host::agent::{BUILTIN, BUILTIN_WORD, UnknownWindow, Workplace, target
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
 use bonded_host::instructions::Instructions;
-use bonded_host::regular;
 use bonded_host::{Goal, Host, SCRIPT, policy, take_key_from};
+use bonded_host::{prices, regular};
 use bonded_kernel::{
     DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
 };
@@ -185,7 +185,7 @@ fn plain_config(
         tool_output_bytes_max: options.tool_response_bytes_max,
         ..own_limits(args.limits, 3)?
     };
-    if limits.cost_max.is_some() && targets.iter().any(|target| target.price.is_none()) {
+    if limits.cost_max.is_some() && !targets.iter().all(prices::may_be_limited) {
         let hint =
             "no price is listed; say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";
         return Err(no_price(hint));

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use bonded_host::Host;
 use bonded_host::agent::AgentTools;
 use bonded_host::trust::Stance;
+use bonded_serve::workspace::known_dirs::{KnownDir, KnownDirs};
 use bonded_state::{SqliteStore, Store};
 use etcetera::BaseStrategy as _;
 
 use crate::agents::{self, Verbosity};
+use crate::dirs;
 use crate::error::{CliError, Code};
 
 /// The store's file: what was said, else the platform's data directory.
@@ -46,6 +48,12 @@ pub(crate) fn open_existing_store(argument: Option<&Path>) -> Result<Arc<dyn Sto
 pub(crate) fn open_store_to_read(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
     let path = store_path(argument)?;
     Ok(Arc::new(SqliteStore::open_to_read(&path)?))
+}
+
+/// The data directories that were noted when they were made or served.
+pub(crate) fn known_dirs() -> Vec<KnownDir> {
+    let file = dirs::workspaces_file();
+    file.map_or_else(Vec::new, |file| KnownDirs::at(file).dirs())
 }
 
 /// A host for commands that drive what is in the store already.

@@ -9,9 +9,10 @@ use std::path::Path;
 use bonded_host::agent::{unconfigured, unsent};
 use bonded_host::config::Config;
 use bonded_host::config::options::{Given, Options};
+use bonded_host::offers::known_models;
 use bonded_host::with_causes;
 use bonded_host::{KNOWN_PROVIDERS, SCRIPT, TargetRequest, resolve_target, shadowed_key};
-use bonded_kernel::Target;
+use bonded_kernel::{AttemptFailed, Entry, Event, FailureClass, RunConfig, Target, nearest};
 use bonded_transport::Script;
 
 use crate::args::{ModelArgs, variable};
@@ -32,6 +33,32 @@ pub(super) fn warnings_before(target: &Target) -> Vec<String> {
         .into_iter()
         .chain(shadowed_key(target, variable))
         .collect()
+}
+
+/// What to write in place of a model that its provider did not know.
+pub(crate) fn model_meant(config: &RunConfig, entries: &[Entry]) -> Option<String> {
+    let mut target = None;
+    for entry in entries {
+        if let Event::AttemptStarted { target: asked, .. } = &entry.event {
+            target = config.targets.get(*asked as usize);
+        }
+        let is_unknown = |failed: &AttemptFailed| failed.class == FailureClass::Model;
+        if let (Event::AttemptFailed(failed), Some(target)) = (&entry.event, target)
+            && is_unknown(failed)
+        {
+            let provider = target.family();
+            let known = known_models(provider);
+            let names = known
+                .iter()
+                .filter_map(|it| Some(it.name.split_once('/')?.1));
+            let meant = nearest(&target.model, names)?;
+            return Some(format!(
+                "Did you mean {}/{meant}? List them: bonded models {}",
+                target.provider, target.provider
+            ));
+        }
+    }
+    None
 }
 
 /// A server that only its base URL names, with models of any name.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bonded_host::agent::Workplace;
 use bonded_serve::workspace::configured::Configured;
 use bonded_serve::workspace::data_dir::DataDir;
+use bonded_serve::workspace::known_dirs::KnownDirs;
 use bonded_serve::workspace::open_workspace::OpenWorkspace;
 use bonded_serve::workspace::serving::RuleWorkers;
 use bonded_workspace::WorkProcess;
@@ -12,7 +13,7 @@ use bonded_workspace::WorkProcess;
 use crate::agents::{self, Verbosity};
 use crate::args::ServedArgs;
 use crate::error::{CliError, Code};
-use crate::{logging, output, settings};
+use crate::{dirs, logging, output, settings};
 
 /// Opens a directory, whatever is missing in it is made, and says what it made.
 /// Things are said as its configuration says, from the first word on.
@@ -25,7 +26,18 @@ pub(crate) async fn open(path: &Path) -> Result<OpenWorkspace, CliError> {
     }
     let opened = OpenWorkspace::open(dir, configured).await?;
     agents::hide_data(opened.dir.path());
+    note(opened.dir.path());
     Ok(opened)
+}
+
+/// Lets `bonded runs` find the directory. Without it the directory can still be named, so that no failure counts.
+fn note(dir: &Path) {
+    let Some(file) = dirs::workspaces_file() else {
+        return;
+    };
+    if let Err(error) = KnownDirs::at(file).note(dir) {
+        tracing::debug!("{} is not noted: {error}", dir.display());
+    }
 }
 
 /// Who works for its rules: a host in the data directory, and this program for plans.

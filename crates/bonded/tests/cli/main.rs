@@ -17,6 +17,7 @@ mod limits;
 mod looks;
 mod models;
 mod piped;
+mod prices;
 mod proofs;
 mod reference;
 mod replay_differs;

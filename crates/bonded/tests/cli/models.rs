@@ -4,7 +4,7 @@ use bonded_testkit::provider::{Provider, refusal};
 use serde_json::{Value, json};
 
 use crate::done::Done;
-use crate::place::Place;
+use crate::place::{Place, finish, start};
 
 /// A server with one model, whose list says this much of it.
 fn listing(models: &Value) -> Provider {
@@ -155,4 +155,27 @@ fn a_provider_without_a_key_is_answered_from_the_built_in_list_and_an_unknown_on
             .stderr
             .contains("there is no provider opnai. Did you mean openai?")
     );
+}
+
+#[test]
+fn a_model_that_its_provider_does_not_know_is_answered_with_the_one_that_was_meant() {
+    let provider = Provider::start();
+    provider.then_always(refusal(404, "The model `gpt-5-minni` does not exist"));
+    let place = Place::new();
+    let words = [
+        "run",
+        "--max-retries",
+        "1",
+        "--model",
+        "openai/gpt-5-minni",
+        "the goal",
+    ];
+    let mut command = place.command(&words);
+    command
+        .env("OPENAI_API_KEY", "k")
+        .env("OPENAI_BASE_URL", provider.base_url());
+    let failed = finish(start(&mut command));
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    let meant = "Did you mean openai/gpt-5-mini? List them: bonded models openai";
+    assert!(failed.stderr.contains(meant), "{failed:?}");
 }

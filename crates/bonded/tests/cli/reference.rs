@@ -198,7 +198,7 @@ fn a_mistyped_command_is_answered_with_the_one_that_was_meant() {
 #[test]
 fn a_mistyped_model_provider_or_code_is_answered_with_the_one_that_was_meant() {
     let place = Place::new();
-    let rows: [(&[&str], &str, &str); 7] = [
+    let rows: [(&[&str], &str, &str); 8] = [
         (
             &["run", "--model", "gpt-5-mini", "the goal"],
             "bad-model",
@@ -228,6 +228,11 @@ fn a_mistyped_model_provider_or_code_is_answered_with_the_one_that_was_meant() {
             &["explain", "no-modle"],
             "usage",
             "there is no error code no-modle. Did you mean no-model?",
+        ),
+        (
+            &["explain", "NOTE_NOT_FUOND"],
+            "usage",
+            "there is no error code NOTE_NOT_FUOND. Did you mean NOTE_NOT_FOUND?",
         ),
         (
             &["run", "--override", "maxTunrs=3", "the goal"],

@@ -4,7 +4,9 @@
 
 use std::process::Command;
 
-use bonded_testkit::place::{Done, Place, call, done, finish, report, start};
+use bonded_testkit::place::{
+    Done, Place, call, clean_command, done, finish, program, report, start,
+};
 use serde_json::{Value, json};
 
 use crate::markdown::{blocks, page};
@@ -105,29 +107,25 @@ fn block(name: &str, beginning: &str) -> String {
 
 /// A printed line in a shell, with the program of this build; more words may follow it.
 fn shell(place: &Place, line: &str, more: &str) -> Done {
-    let none: [&str; 0] = [];
-    let program = place.command(&none);
-    let dir = std::path::Path::new(program.get_program()).parent();
-    let dir = dir
-        .expect("a program lies in a directory")
-        .display()
-        .to_string();
-    let path = std::env::var("PATH").unwrap_or_default();
-    let mut command = Command::new("sh");
+    let mut command = in_shell(place, &format!("{line} {more}"));
     command
-        .args(["-c", &format!("{line} {more}")])
-        .current_dir(place.work())
-        .env_clear()
-        .env("PATH", format!("{dir}:{path}"))
-        .env("HOME", place.path(""))
         .env("BONDED_STORE", place.path("store.db"))
         // Somebody who has set things up; nothing is asked of it.
-        .env("OPENAI_API_KEY", "none-of-the-tests-asks-openai")
-        .env("BONDED_MODEL", "openai/gpt-5-mini")
-        .stdin(std::process::Stdio::null())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
+        .env("OPENAI_API_KEY", "none-of-the-tests-asks-openai");
     finish(start(&mut command))
+}
+
+/// A line for a shell that finds the program of this build, in the working directory of a place.
+pub(crate) fn in_shell(place: &Place, line: &str) -> Command {
+    let program = program();
+    let dir = program.parent().expect("a program lies in a directory");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = clean_command("sh", &place.path(""), &place.work());
+    command
+        .args(["-c", line])
+        .env("PATH", format!("{}:{path}", dir.display()))
+        .env("BONDED_MODEL", "openai/gpt-5-mini");
+    command
 }
 
 /// The commands of a block, without what is said of them.

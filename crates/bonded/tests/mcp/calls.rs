@@ -250,3 +250,15 @@ fn a_run_that_waits_for_a_person_says_so_and_its_key_gives_the_report_later() {
     let result = talk.ask(2, "tools/call", &params)["result"].clone();
     assert_eq!(result["content"][0]["text"], "Noted.", "{result}");
 }
+
+#[test]
+fn a_run_of_a_client_is_listed_as_served() {
+    let place = Place::new();
+    place.agent("agent", &[report("Because.")], "");
+    let mut talk = Talk::start_in(place, &["agent"], &[]).greeted();
+    let params = json!({ "name": "agent", "arguments": { "prompt": "why?" } });
+    assert!(talk.ask(1, "tools/call", &params)["result"].is_object());
+    let listed = crate::place::parse(&talk.place.bonded(&["runs", "--json"]).stdout);
+    let from = json!({ "kind": "served", "protocol": "mcp" });
+    assert_eq!(listed["from"], from, "{listed}");
+}

@@ -8,6 +8,7 @@ mod failures;
 mod formats;
 mod keeping;
 mod keys;
+mod listed;
 mod refusals;
 mod sdk;
 mod served;

@@ -8,6 +8,7 @@ mod cli;
 mod crashes;
 mod hostile;
 mod hostile_replies;
+mod listed_runs;
 mod loops;
 mod model;
 mod privacy;

@@ -92,10 +92,17 @@ pub(super) fn target(
         model: model.model.clone(),
         why,
     })?));
+    let is_by_variable = provider.as_ref().is_none_or(|it| it.base_url.is_none());
     target.custom = provider.map(|provider| provider.custom).unwrap_or_default();
     match config.pricing(&model.provider, &model.model)? {
         Some(pricing) => target.price = Some(pricing.price()),
-        None => list_price(&mut target),
+        None => {
+            let variable = |name: &str| environment.get(name).map(str::to_owned);
+            list_price(&mut target);
+            if is_by_variable && target.price.is_none() {
+                list_price_behind(&mut target, variable);
+            }
+        }
     }
     Ok(target)
 }
@@ -103,6 +110,17 @@ pub(super) fn target(
 /// Gives a target the price that is listed for it, if one is, in place of any other.
 pub fn list_price(target: &mut Target) {
     target.price = models::listed_price(target);
+    target.price_listed = target.price.map(|_| models::listed_on().to_owned());
+}
+
+/// Gives a target the price of the service whose own variable (`OPENAI_BASE_URL`) has it asked elsewhere, if that lists
+/// one: a gateway stands there more often than another service.
+pub fn list_price_behind(target: &mut Target, variable: impl Fn(&str) -> Option<String>) {
+    let known = provider::by_name(target.family());
+    let Some(known) = known.filter(|it| it.endpoint_by(variable) == target.endpoint) else {
+        return;
+    };
+    target.price = models::listed_price_behind(known.name, target);
     target.price_listed = target.price.map(|_| models::listed_on().to_owned());
 }
 
@@ -115,13 +133,19 @@ pub fn listed(target: &Target) -> Option<String> {
         let tokens = long.tokens;
         format!(" (${input} and ${output} where more than {tokens} tokens go in)")
     });
+    let is_elsewhere = models::Service::at(&target.endpoint).is_none() && !day.contains(' ');
+    let elsewhere = is_elsewhere.then(|| {
+        let (name, endpoint) = (target.family(), &target.endpoint);
+        format!(" for {name} itself; what {endpoint} charges may differ")
+    });
     Some(format!(
-        "{}/{} costs ${} for a million tokens in and ${} for a million out{}, as listed on {day}",
+        "{}/{} costs ${} for a million tokens in and ${} for a million out{}, as listed on {day}{}",
         target.provider,
         target.model,
         dollars(price.input),
         dollars(price.output),
-        long.unwrap_or_default()
+        long.unwrap_or_default(),
+        elsewhere.unwrap_or_default()
     ))
 }
 

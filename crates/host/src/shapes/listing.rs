@@ -3,7 +3,7 @@
 //! Most of it is known from the first and the last entry of a log, so that a long list is quick. Only a
 //! run that may wait in an agent is loaded.
 
-use bonded_kernel::{Entry, Event};
+use bonded_kernel::{Entry, Event, Served};
 use bonded_state::{Listed, Store};
 
 use serde_json::{Value, json};
@@ -24,6 +24,8 @@ pub enum Beginning {
     Fork { run: String },
     /// An agent that called this one.
     Agent { run: String },
+    /// A client of a server.
+    Served(Served),
 }
 
 impl Beginning {
@@ -42,9 +44,12 @@ impl Beginning {
                 run: origin.run.to_string(),
             });
         }
-        config.parent.as_ref().map(|parent| Self::Agent {
-            run: parent.run.to_string(),
-        })
+        if let Some(parent) = &config.parent {
+            return Some(Self::Agent {
+                run: parent.run.to_string(),
+            });
+        }
+        config.served.map(Self::Served)
     }
 
     /// As one word or two before a goal.
@@ -55,6 +60,7 @@ impl Beginning {
             Self::Plan { plan, item } => format!("plan {} {item}", short(plan)),
             Self::Fork { run } => format!("fork of {}", short(run)),
             Self::Agent { run } => format!("called by {}", short(run)),
+            Self::Served(by) => format!("served {}", by.as_str()),
         }
     }
 
@@ -65,6 +71,7 @@ impl Beginning {
             Self::Plan { plan, item } => json!({ "kind": "plan", "plan": plan, "item": item }),
             Self::Fork { run } => json!({ "kind": "fork", "runId": run }),
             Self::Agent { run } => json!({ "kind": "agent", "runId": run }),
+            Self::Served(by) => json!({ "kind": "served", "protocol": by.as_str() }),
         }
     }
 }
@@ -75,19 +82,14 @@ pub const DAMAGED: &str = "damaged";
 /// A run of the list as one line of JSON, with what its log says of its beginning.
 pub fn json_line(listed: &Listed, status: Option<Status>) -> String {
     let first = listed.ends.as_ref().ok().map(|ends| &ends.first);
-    json_line_from(listed, status, first.and_then(Beginning::of).as_ref())
+    let from = first.and_then(Beginning::of).as_ref().map(Beginning::json);
+    json_line_from(listed, status, from)
 }
 
 /// The same where more is known of its beginning than the log says.
-pub fn json_line_from(
-    listed: &Listed,
-    status: Option<Status>,
-    beginning: Option<&Beginning>,
-) -> String {
+pub fn json_line_from(listed: &Listed, status: Option<Status>, from: Option<Value>) -> String {
     match (status, &listed.ends) {
-        (Some(status), Ok(ends)) => {
-            shapes::listed(listed, ends, status, beginning.map(Beginning::json))
-        }
+        (Some(status), Ok(ends)) => shapes::listed(listed, ends, status, from),
         _ => shapes::no_result(listed.run.as_str(), DAMAGED, "the log is damaged"),
     }
 }

@@ -12,6 +12,10 @@ use serde_json::{Value, json};
 use crate::world::World;
 
 fn target(model: &str, settings: &Value) -> Target {
+    target_with(model, settings, &[])
+}
+
+fn target_with(model: &str, settings: &Value, variables: &[(&str, &str)]) -> Target {
     let world = World::with(&settings.to_string());
     let config = world.load();
     let given = Given {
@@ -27,6 +31,11 @@ fn target(model: &str, settings: &Value) -> Target {
     let environment: Environment = keys
         .map(|key| (key.into(), "k".into()))
         .into_iter()
+        .chain(
+            variables
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into())),
+        )
         .collect();
     let targets = agent::targets(&config, &options, &environment, UnknownWindow::Open);
     targets.expect("it can be asked").remove(0)
@@ -116,6 +125,43 @@ fn what_a_list_says_is_told_with_its_day_and_what_a_person_says_is_not() {
     assert_eq!(told(&json!({})), Some(expected));
     let own = json!({"pricing": {"xai": {"grok-4.6": {"prompt": 7}}}});
     assert_eq!(told(&own), None);
+}
+
+#[test]
+fn a_service_that_a_variable_moves_keeps_its_prices_and_one_that_a_file_moves_does_not() {
+    let gateway = "http://10.0.0.7:4000/v1";
+    let own = json!({"providers": {"openai": {"type": "openai", "apiKey": "k"}}});
+    let moved = json!({"providers": {"openai": {"type": "openai", "baseUrl": gateway}}});
+    let tier = json!({"providers": {"openai": {"type": "openai", "serviceTier": "priority"}}});
+    let rows = [
+        ("openai/gpt-5", json!({}), gateway, Some(1_250_000)),
+        ("openai/gpt-5", own, gateway, Some(1_250_000)),
+        ("openai/gpt-5-unheard-of", json!({}), gateway, None),
+        ("openai/gpt-5", moved, gateway, None),
+        ("openai/gpt-5", tier, gateway, None),
+        // A region has prices of its own.
+        (
+            "openai/gpt-5",
+            json!({}),
+            "https://eu.api.openai.com/v1",
+            None,
+        ),
+    ];
+    for (model, settings, address, expected) in rows {
+        let target = target_with(model, &settings, &[("OPENAI_BASE_URL", address)]);
+        assert_eq!(
+            target.price.map(|it| it.input),
+            expected,
+            "{model} {settings} {address}"
+        );
+        assert_eq!(target.price_listed.is_some(), expected.is_some());
+        let told = agent::listed(&target).unwrap_or_default();
+        assert_eq!(
+            told.contains("what http://10.0.0.7"),
+            expected.is_some(),
+            "{told}"
+        );
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use bonded_host::off_the_runtime;
+use bonded_kernel::Served;
 use serde::Serialize;
 
 use super::answer::RunAnswer;
@@ -86,7 +87,7 @@ pub(super) async fn ask(
     let model = server.models.find(&asked.model)?;
     let key = RunKey::of(&head.headers, caller, asked.digest)?;
     let own = server.apart.own(caller);
-    let make_goal = || model.goal(&asked, &server.limits, own.as_ref());
+    let make_goal = || model.goal(&asked, &server.limits, own.as_ref(), Served::Openai);
     let goal = match is_short && !model.has_schema_for(&asked) {
         true => make_goal(),
         // The client's schema is made ready here: that may take a while.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use bonded_host::agent::{Agent, AgentError, Assignment, Moment};
 use bonded_host::agent_file::InputFormat;
 use bonded_host::{Goal, Host};
-use bonded_kernel::{Limits, ReportFormat, RunFiles};
+use bonded_kernel::{Limits, ReportFormat, RunFiles, Served};
 use serde::Serialize;
 
 use super::ask::unix_seconds;
@@ -155,6 +155,7 @@ impl Model {
         asked: &AgentRequest,
         limits: &Limits,
         own: Option<&Own>,
+        served: Served,
     ) -> Result<Goal, AgentRefusal> {
         let wish = asked.wish.as_ref();
         let format = wish.map_or(ReportFormat::Markdown, |wish| wish.format);
@@ -175,6 +176,7 @@ impl Model {
         };
         let mut goal = goal.map_err(|error| refused(&error, asked.param))?;
         goal.config.kept = self.kept.clone();
+        goal.config.served = Some(served);
         let wants_progress = asked.stream.is_some_and(|stream| stream.progress);
         goal.config.own_tools.progress |= wants_progress && self.agent.works();
         if let Some((wish, schema)) = wish.and_then(|wish| Some((wish, wish.schema.as_ref()?)))
@@ -263,6 +265,7 @@ fn refused(error: &AgentError, param: &'static str) -> AgentRefusal {
         | AgentError::Provider(_)
         | AgentError::NoModel
         | AgentError::NoKey { .. }
+        | AgentError::NoPrice { .. }
         | AgentError::UnknownLike { .. }
         | AgentError::Accepts { .. }
         | AgentError::Untrusted(_)

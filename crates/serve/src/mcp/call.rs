@@ -4,7 +4,7 @@
 //! run that failed, is a result that says so: the model at the client should read it and go on.
 
 use bonded_host::Goal;
-use bonded_kernel::Hash;
+use bonded_kernel::{Hash, Served};
 use serde_json::{Map, Value, json};
 
 use super::progress_sender::ProgressSender;
@@ -83,7 +83,7 @@ async fn begin(
     let question = question(model, arguments, wants_progress, digest)?;
     let caller = Caller(asked.caller);
     let own = server.apart.own(caller);
-    let goal = model.goal(&question, &server.limits, own.as_ref())?;
+    let goal = model.goal(&question, &server.limits, own.as_ref(), Served::Mcp)?;
     let runs = &server.runs;
     let client = runs.begin(caller, own.as_ref(), key, goal.clone()).await?;
     Ok((goal, client))

@@ -46,7 +46,11 @@ pub struct ModelRow {
 impl ModelRow {
     /// The row of a model at the service whose own address this is.
     pub fn at(endpoint: &str, model: &str) -> Option<Self> {
-        let service = Service::at(endpoint)?.name;
+        Self::of(Service::at(endpoint)?.name, model)
+    }
+
+    /// The row of a model of a service.
+    fn of(service: &str, model: &str) -> Option<Self> {
         // Only the line that is meant is read.
         let is_its = |line: &&str| {
             let after = line.strip_prefix(service)?.strip_prefix('\t')?;
@@ -86,14 +90,23 @@ impl ModelRow {
 /// What a request to a target costs by the lists. They speak of the service's default tier at its one address: another
 /// tier, a region's address or a field of one's own in the request may cost something else, and then nothing is listed.
 pub fn listed_price(target: &Target) -> Option<Price> {
+    let service = Service::at(&target.endpoint)?;
+    let is_its = service.sells_at(&target.endpoint);
+    is_its.then(|| price_of(service.name, target)).flatten()
+}
+
+/// What a request to a target costs by the lists, where a person told the service's own client to ask elsewhere: what
+/// stands there usually passes requests on. Another address of a service itself has prices of its own.
+pub fn listed_price_behind(service: &str, target: &Target) -> Option<Price> {
+    let is_elsewhere = Service::at(&target.endpoint).is_none();
+    is_elsewhere.then(|| price_of(service, target)).flatten()
+}
+
+fn price_of(service: &str, target: &Target) -> Option<Price> {
     let is_default = |tier: &str| matches!(tier, "auto" | "default" | "standard" | "standard_only");
     let tier = target.sampling.service_tier.as_deref();
     let is_plain = tier.is_none_or(is_default) && target.custom.is_empty();
-    let is_its = Service::at(&target.endpoint)?.sells_at(&target.endpoint);
-    if !is_plain || !is_its {
-        return None;
-    }
-    ModelRow::at(&target.endpoint, &target.model)?.price
+    is_plain.then(|| ModelRow::of(service, &target.model)?.price)?
 }
 
 /// In millionths of a dollar for a million tokens; input and output always, the others only where they are
