@@ -48,3 +48,12 @@ const narrow = matchMedia('(max-width: 760px)');
 
 /** What a length in rem is in pixels: people set their own size of letters. @param {number} rems */
 export const rem = (rems) => rems * parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+/** Loads the styles of a page together with it. @param {string} path */
+export function useCss(path) {
+  if (document.querySelector(`link[href="${path}"]`)) return;
+  const link = document.createElement('link');
+  link.rel = 'stylesheet';
+  link.href = path;
+  document.head.append(link);
+}

@@ -117,7 +117,8 @@ export function diffLines(before, after) {
   return { lines, added: of('add'), removed: of('del') };
 }
 
-const WORDS = /[\p{L}\p{N}_]+|\s+|./gsu;
+// Spaces one by one: of a line that was indented only what was added is marked.
+const WORDS = /[\p{L}\p{N}_]+|./gsu;
 
 /**
  * Marks the words of a changed block. The block is compared as one text: where a line is split in two, as an `if` that

@@ -14,6 +14,7 @@
  *   sandbox: string, marked: any, skipped: string | null, repaired: any | null, review: Review | null,
  *   progress: string[], dropped: any | null }} Call
  * @typedef {{ seq: number, at: number, kind: string, data: any }} Mark
+ * @typedef {{ at: number, before: number, isCrash: boolean, turn: number }} Resumed
  * @typedef {{ turn: number, first: number, last: number, startedAt: number, endedAt: number, attempts: Attempt[],
  *   text: any, reasoning: any, usage: { input: number, output: number, cached: number }, cost: number,
  *   decidedAt: number | null, calls: Call[], marks: Mark[], reviews: Map<number, Review>, isSummed: boolean }} Turn
@@ -44,7 +45,7 @@ export class RunLog {
     this.started = null;
     /** @type {any} */
     this.ended = null;
-    /** Moments at which a process took the run up again. @type {{ at: number, seq: number }[]} */
+    /** Moments at which a process took the run up again. @type {Resumed[]} */
     this.resumed = [];
     this.lastSeq = 0;
   }
@@ -79,7 +80,11 @@ export class RunLog {
   #fold(entry) {
     const { kind, data } = entry;
     if (kind === 'run_started') this.started = data;
-    if (kind === 'run_resumed') this.resumed.push({ at: entry.at, seq: entry.seq });
+    if (kind === 'run_resumed') {
+      const last = this.entries.get(entry.seq - 1);
+      // Right after a verdict a process takes the run up because of it; that is not a crash.
+      this.resumed.push({ at: entry.at, before: last?.at ?? entry.at, isCrash: last?.kind !== 'call_reviewed', turn: entry.turn });
+    }
     if (kind === 'run_ended') this.ended = { ...data, at: entry.at };
     if (entry.turn > 0) this.#foldTurn(entry);
   }
@@ -101,7 +106,7 @@ export class RunLog {
   }
 }
 
-const SILENT = new Set(['run_started', 'run_ended']);
+const SILENT = new Set(['run_started', 'run_ended', 'run_resumed']);
 
 /** @param {Turn} turn @param {number} index @param {string} tool @param {number} seq */
 function callOf(turn, index, tool, seq) {
