@@ -110,7 +110,7 @@ function successChecks(it, files, size) {
   const isTested = item.test_command == null ? true : tests != null && tests.command === item.test_command && tests.exit_code === 0 && (item.tests_expected == null || (counts && counts.passed >= item.tests_expected && counts.failed === 0));
   return [
     check('Counts', isCounted, 'files and changes are as counted', 'the counts are not those of the changes'),
-    check('Limits', isWithin, `within ${limits.max_files} files, ${limits.max_tool_ops} calls, ${limits.max_delta_size} changes and its time`, 'it is a success beyond its limits'),
+    check('Limits', isWithin, 'within those of files, calls, changes and time', 'it is a success beyond its limits'),
     check('Tests', Boolean(isTested), item.test_command == null ? 'the item asks for none' : 'those that the item asks for were run and passed', 'those that the item asks for were not run, or did not pass'),
     check('End', it.error == null && it.denial_reason == null && (!it.run || it.run.termination === 'done'), 'the run was done, without an error', 'it is a success with an error, or of a run that was not done'),
   ];

@@ -106,9 +106,12 @@ function CallSide({ call, other, which }) {
   const how = standing(call);
   const isSame = other && textOf(other.output) === textOf(call.output) && standing(other) === how;
   return html`<pre class="code u"><${Words} words=${words} which=${which} /></pre>
-    <span class=${`small ${how === 'ok' ? 'c-ok' : 'c-bad'}`}><${Icon} name=${how === 'ok' ? 'ok' : how === 'denied' ? 'deny' : 'bad'} /> ${how}${call.review?.verdict === 'denied' ? ` by ${call.review.by}` : ''}${isSame ? ', the same output' : ''}</span>
+    <span class=${`small c-${TONES[how] ?? 'off'}`}><${Icon} name=${how === 'ok' ? 'ok' : how === 'denied' ? 'deny' : how === 'failed' ? 'bad' : 'off'} /> ${how === 'planned' ? 'not started' : how}${call.review?.verdict === 'denied' ? ` by ${call.review.by}` : ''}${isSame ? ', the same output' : ''}</span>
     ${!isSame && call.output && html`<${FoldedText} text=${textOf(call.output).slice(0, 4096)} />`}`;
 }
+
+/** @type {Record<string, string>} */
+const TONES = { ok: 'ok', failed: 'bad', denied: 'bad', refused: 'bad', waiting: 'wait', running: 'run' };
 
 /** @typedef {ReturnType<typeof totalsOf>} Sums */
 

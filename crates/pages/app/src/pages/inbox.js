@@ -49,7 +49,8 @@ export default function Inbox() {
     { key: 'j', does: 'Next call', run: () => move(1) },
     { key: 'k', does: 'Previous call', run: () => move(-1) },
     { key: 'a', does: 'Go to Approve; Enter confirms', run: () => focusIn(open[at], '.approve') },
-    { key: 'd', does: 'Go to the reason; Ctrl Enter denies', run: () => focusIn(open[at], '.why') },
+    { key: 'd', does: 'Go to Deny; Enter confirms', run: () => focusIn(open[at], '.deny') },
+    { key: 'r', does: 'Write the reason; Ctrl Enter denies', run: () => focusIn(open[at], '.why') },
     { key: 'o', does: 'Open the run', run: () => open[at] && go(`${runPath(open[at].runId)}/t/${open[at].turn}/c/${open[at].call}`) },
   ]);
   const oldest = open.length > 0 ? Math.min(...open.map((it) => it.since)) : 0;
