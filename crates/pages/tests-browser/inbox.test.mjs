@@ -16,6 +16,8 @@ const at = async (calls, address = '/inbox') => {
   const world = usualWorld();
   for (const call of calls) if (!world.runs.has(call.runId)) world.add(call.runId, [], { status: 'awaiting_review', termination: undefined });
   world.calls = calls;
+  // A stream that ends at once is opened again every second: what it says later is heard.
+  world.stream = `${JSON.stringify({ kind: 'beat', now: Date.now() })}\n`;
   const it = await open(address, { world });
   await it.page.waitForSelector('.ask, .empty');
   return { ...it, world };
@@ -64,7 +66,7 @@ test('deny sends the reason, the call and the digest of what was shown', async (
   await page.getByLabel('Reason, told to the model if you deny').fill('not from the network');
   await page.getByRole('button', { name: 'Deny and tell the model' }).click();
   await page.waitForSelector('.ask.done');
-  assert.match(await textOf(page, '.ask.done'), /Denied by/);
+  assert.match(await textOf(page, '.ask.done'), /Denied by ana/);
   assert.deepEqual(world.posted.at(-1), { path: '/api/runs/wait0001/deny', body: { turn: 3, call: 0, digest: 'd1'.repeat(8), reason: 'not from the network' } });
   await context.close();
 });
@@ -118,6 +120,7 @@ test('the title and the icon say how many wait', async () => {
 test('a notification names tool and run, and nothing of the call', async () => {
   const world = usualWorld();
   world.calls = [];
+  world.stream = `${JSON.stringify({ kind: 'beat', now: Date.now() })}\n`;
   const { page, context } = await open('/inbox', { world });
   await page.waitForSelector('.empty');
   await page.evaluate(() => {

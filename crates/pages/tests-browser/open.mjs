@@ -55,7 +55,13 @@ export async function open(address, { world, width = 1280, height = 900, theme =
   });
   if (world) {
     await page.route('**/api/**', (route) => world.answer(route));
-    await context.addInitScript(() => localStorage.setItem('bonded.token', 'made'));
+    await context.addInitScript(() => {
+      // Once for the context: a page that signs out must find nothing again.
+      if (sessionStorage.getItem('made')) return;
+      sessionStorage.setItem('made', 'yes');
+      localStorage.setItem('bonded.token', 'made');
+      localStorage.setItem('bonded.user', 'ana');
+    });
   }
   await page.goto(address.startsWith('http') ? address : base + address);
   return { page, context, faults };

@@ -51,8 +51,14 @@ export async function stayLive() {
   }
 }
 
+/** Ends the pause that is under way. */
+let wake = () => {};
+
 /** @param {number} ms */
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+const pause = (ms) => new Promise((done) => {
+  wake = () => done(undefined);
+  setTimeout(done, ms);
+});
 
 async function streamOnce() {
   const abort = new AbortController();
@@ -121,6 +127,8 @@ async function pollFor(times) {
       setMode('offline');
     }
     await pause(POLL_MS);
+    // Somebody asked for the stream meanwhile.
+    if (failures === 0) return;
   }
   failures = 1;
 }
@@ -140,4 +148,5 @@ function setMode(mode) {
 export function reconnect() {
   failures = 0;
   current?.abort();
+  wake();
 }

@@ -27,27 +27,18 @@ export function Outline({ rows, runId, selected, asOf, isUntrusted, onNear, scro
     return (/** @type {OutlineRow} */ row) => row.type === 'turn' ? head : row.type === 'gap' ? Math.max(rem(2), (row.to - row.from + 1) * rem(PER_ENTRY)) : item;
   }, [isNarrow]);
   const render = (/** @type {OutlineRow} */ row) => html`<${Row} row=${row} runId=${runId} selected=${selected} isUntrusted=${isUntrusted} isLater=${asOf !== null && row.type !== 'gap' && row.turn.turn >= asOf} />`;
-  const onRange = (/** @type {number} */ from, /** @type {number} */ to) => {
+  const onRange = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ part) => {
     for (let at = from; at <= to; at += 1) {
       const row = rows[at];
-      if (row?.type === 'gap') onNear(row, partInView(row.from));
+      if (row?.type === 'gap') onNear(row, at === from ? part : 0);
     }
   };
   return html`<${Windowed} rows=${rows} height=${height} keyOf=${keyOfRow} render=${render} onRange=${onRange} scrollTo=${scrollTo} label="Turns and calls" box="outline-box" />`;
 }
 
-/** How far down in a gap the view is, from 0 to 1. @param {number} from */
-function partInView(from) {
-  const gap = document.querySelector(`[data-gap="${from}"]`);
-  const box = document.querySelector('.outline-box');
-  if (!gap || !box) return 0;
-  const [own, view] = [gap.getBoundingClientRect(), box.getBoundingClientRect()];
-  return Math.min(1, Math.max(0, (view.top - own.top) / Math.max(1, own.height)));
-}
-
 /** @param {{ row: OutlineRow, runId: string, selected: { turn: number, call: number | null }, isUntrusted: (tool: string) => boolean, isLater: boolean }} props */
 function Row({ row, runId, selected, isUntrusted, isLater }) {
-  if (row.type === 'gap') return html`<div class="gap-row dim tiny" data-gap=${row.from}>entries ${count(row.from)} to ${count(row.to)}</div>`;
+  if (row.type === 'gap') return html`<div class="gap-row dim tiny">entries ${count(row.from)} to ${count(row.to)}</div>`;
   const { turn } = row;
   const path = `${runPath(runId)}/t/${turn.turn}`;
   const isOfTurn = selected.turn === turn.turn;

@@ -8,7 +8,7 @@ const BEYOND = 400;
 /**
  * @template T
  * @typedef {{ rows: T[], height: (row: T) => number, keyOf: (row: T) => string | number, render: (row: T, at: number) => any,
- *   keep?: number, scrollTo?: { at: number, isExact?: boolean } | null, onRange?: (from: number, to: number) => void,
+ *   keep?: number, scrollTo?: { at: number, isExact?: boolean } | null, onRange?: (from: number, to: number, part: number) => void,
  *   label?: string, class?: string, box?: string }} Props
  */
 
@@ -47,7 +47,10 @@ export function Windowed({ rows, height, keyOf, render, keep, scrollTo, onRange,
     const from = rowAt(tops, view.top - own.top - BEYOND);
     const to = rowAt(tops, view.bottom - own.top + BEYOND) + 1;
     setRange((it) => (it[0] === from && it[1] === to ? it : [from, to]));
-    onRange?.(rowAt(tops, view.top - own.top), rowAt(tops, view.bottom - own.top) + 1);
+    const first = rowAt(tops, view.top - own.top);
+    // How far the first row is scrolled through tells where one is in a row that is very tall.
+    const part = Math.max(0, (view.top - own.top - tops[first]) / Math.max(1, tops[first + 1] - tops[first]));
+    onRange?.(first, rowAt(tops, view.bottom - own.top) + 1, Math.min(1, part));
   };
   const latest = useRef(look);
   latest.current = look;

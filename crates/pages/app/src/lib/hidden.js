@@ -50,6 +50,11 @@ export function pieces(text) {
   return found;
 }
 
+const ANY = new RegExp(HIDDEN.source, 'u');
+
+/** Whether a text may hold something to write out; quick, since every text on the page is asked. @param {string} text */
+export const mayHide = (text) => ANY.test(text);
+
 /** How many characters of a text are written out. @param {string} text */
 export function countHidden(text) {
   let n = 0;

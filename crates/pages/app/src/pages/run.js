@@ -161,7 +161,7 @@ function Slider({ last, place, pick }) {
   const stops = last <= 60 ? Array.from({ length: last }, (_, at) => at) : [];
   return html`<div class="slide"><label class="label" for="as-of">Go back to</label>
     <span class="rail"><svg aria-hidden="true">${stops.map((at) => html`<circle key=${at} class="stop" cx=${`${(at / (last - 1)) * 100}%`} cy="10" r="3.5" />`)}</svg>
-    <input id="as-of" type="range" min="1" max=${last} value=${asOf ?? last} aria-valuetext=${label} onInput=${onInput} class=${asOf === null ? 'is-now' : ''} /></span>
+    <input id="as-of" type="range" aria-label="Go back to before a turn" min="1" max=${last} value=${asOf ?? last} aria-valuetext=${label} onInput=${onInput} class=${asOf === null ? 'is-now' : ''} /></span>
     <span class="nowrap small">${label}${asOf !== null && html` <button class="link" onClick=${() => pick(place.turn ?? last, { asOf: false })}>Back to now</button>`}</span></div>`;
 }
 
