@@ -92,6 +92,37 @@ test('always is for calls without untrusted data', async () => {
   await context.close();
 });
 
+test('a server that knows no always is not asked for it', async () => {
+  const world = usualWorld();
+  world.has = ['inbox', 'runs'];
+  world.calls = [PLAIN];
+  const { page, context } = await open('/inbox', { world });
+  await page.waitForSelector('.approve.solid');
+  assert.equal(await page.locator('.always').count(), 0);
+  assert.doesNotMatch(await textOf(page, '.go'), /Always/);
+  await context.close();
+});
+
+test('arguments and input of a command are shown, and why a change will fail', async () => {
+  const { page, context } = await at([
+    { ...PLAIN, command: { command: 'git', args: ['commit', '-m', "it's done"], directory: '/home/ana', stdin: 'first\nsec\u202eond' } },
+    { ...HIDDEN, change: { path: '', isNew: false, before: null, after: null, fault: 'the text is not in the file' } },
+  ]);
+  assert.equal(await textOf(page, '.cmd'), "git commit -m 'it'\\''s done'");
+  assert.match(await page.locator('.ask').nth(0).innerText(), /Its input[\s\S]*U\+202E[\s\S]*1 hidden character/);
+  assert.match(await page.locator('.ask').nth(1).innerText(), /This call will fail: the text is not in the file/);
+  await context.close();
+});
+
+test('what is left to do after a verdict is said', async () => {
+  const { page, context, world } = await at([PLAIN]);
+  world.special.set('/approve$', (route) => route.fulfill({ contentType: 'application/json', body: '{"recorded":true,"resumed":false,"hint":"resume it: bonded resume wait0003"}' }));
+  await page.locator('.approve').click();
+  await page.waitForSelector('.ask.done');
+  assert.match(await textOf(page, '.ask.done'), /bonded resume wait0003/);
+  await context.close();
+});
+
 test('a call that is another one by now is not decided', async () => {
   const { page, context, world } = await at([PLAIN]);
   world.calls = [{ ...PLAIN, digest: 'aa'.repeat(8) }];

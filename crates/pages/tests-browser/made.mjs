@@ -91,6 +91,7 @@ export class World {
     /** Every request that changes something, as it came. */
     this.posted = [];
     this.version = '0.1.0';
+    this.has = ['inbox', 'runs', 'always'];
     this.stream = null;
     /** Answers of single paths, instead of the usual ones: a function of the route. */
     this.special = new Map();
@@ -114,7 +115,7 @@ export class World {
 
   reply(url, method, body) {
     const { pathname, searchParams } = url;
-    if (pathname === '/api/site') return [200, { version: this.version, kind: 'store', has: ['inbox', 'runs'], login: 'link', now: Date.now() }];
+    if (pathname === '/api/site') return [200, { version: this.version, kind: 'store', has: this.has, login: 'link', now: Date.now() }];
     if (pathname === '/api/session') return [200, { token: 'made', user: 'ana' }];
     if (pathname === '/api/stream') return [200, this.stream === null ? undefined : this.stream];
     if (pathname === '/api/inbox') return [200, { calls: this.calls }];
@@ -128,8 +129,8 @@ export class World {
 
   list(query) {
     const all = [...this.runs.values()].map((it) => it.row).sort((a, b) => b.startedAt - a.startedAt);
-    const counts = { all: all.length, waiting: 0, running: 0, interrupted: 0, failed: 0, limit: 0, done: 0, cancelled: 0 };
-    for (const it of all) counts[groupOf(it)] += 1;
+    const counts = { all: all.length };
+    for (const it of all) counts[groupOf(it)] = (counts[groupOf(it)] ?? 0) + 1;
     const before = Number(query.get('before')) || Infinity;
     const [q, state, limit] = [query.get('q') ?? '', query.get('state') ?? '', Number(query.get('limit') ?? 50)];
     const found = all.filter((it) => it.startedAt < before && (!state || groupOf(it) === state) && `${it.goal} ${it.runId}`.toLowerCase().includes(q.toLowerCase()));
@@ -139,7 +140,7 @@ export class World {
   part({ row: it, entries, extra }, rest, query) {
     if (rest === '') {
       return { ...it, system: 'You…', directory: '/home/ana/shop', sandbox: { level: 'workspace-write', network: false }, models: [it.model], tools: [{ name: 'run', effect: 'write' }], usage: {}, elapsedMs: 5000, requests: 4,
-        chain: { entries: entries.length, head: HASH }, answer: it.status === 'succeeded' ? it.termination.reason : null, children: [], waiting: this.calls.find((call) => call.runId === it.runId), ...extra };
+        chain: { entries: entries.length, head: HASH }, answer: it.status === 'succeeded' ? it.termination.reason : null, wholeGoal: it.goal, pending: this.calls.find((call) => call.runId === it.runId) ?? null, parent: null, lastText: null, ...extra };
     }
     if (rest === 'entries') {
       const after = Number(query.get('after') ?? 0);

@@ -67,6 +67,8 @@ async function streamOnce() {
   let isSilent = setTimeout(() => abort.abort(), SILENT_MS);
   try {
     const response = await send('GET', `/api/stream?${run}`, undefined, abort.signal);
+    // What changed while there was no stream was told to nobody.
+    tellChanged();
     for await (const line of linesOf(response)) {
       clearTimeout(isSilent);
       isSilent = setTimeout(() => abort.abort(), SILENT_MS);

@@ -36,6 +36,8 @@ export class RunStore {
     /** @type {Map<number, Promise<void>>} */
     this.asked = new Map();
     this.isClosed = false;
+    /** The last entry when the log was first read. */
+    this.tail = 0;
     /** @type {Entry[]} */
     this.arrived = [];
     this.takeLater = 0;
@@ -44,14 +46,17 @@ export class RunStore {
   /** @returns {() => void} ends it */
   open() {
     this.isClosed = false;
-    void this.begin();
+    let unwatch = () => {};
+    void this.begin().then(() => {
+      // From here on the stream brings what comes; before, it would bring the whole log once more.
+      if (!this.isClosed) unwatch = watchRun(this.id, () => Math.max(this.tail, this.log.lastSeq));
+    });
     const unlisten = listen({
       changed: () => void this.readRun(),
       poll: () => void this.catchUp(),
       entry: (entry) => this.arrive(entry),
       said: (said) => this.hear(said),
     });
-    const unwatch = watchRun(this.id, () => this.log.lastSeq);
     return () => {
       this.isClosed = true;
       unlisten();
@@ -62,6 +67,7 @@ export class RunStore {
   async begin() {
     try {
       await Promise.all([this.readRun(), this.readFrom(0)]);
+      this.tail = this.run.value?.chain.entries ?? 0;
       await this.readRest();
     } catch (error) {
       this.error.value = error;

@@ -14,8 +14,14 @@ import { safe } from './untrusted.js';
 // Beyond this the search would take too long to wait for; it is said where it ends.
 const BYTES_MAX = 4 * 1024 * 1024;
 
+// The server sends the beginning of an output with the call; a shorter text is all of it.
+const SENT_MAX = 32_000;
+// And no more outputs than this: there may be others.
+const SENT_SOURCES = 8;
+
 /** Reads an output whole, page by page. @param {string} runId @param {Source} source @param {number} most */
-async function readOutput(runId, { seq }, most) {
+async function readOutput(runId, { seq, text: sent }, most) {
+  if (sent !== undefined && new TextEncoder().encode(sent).length < SENT_MAX) return { text: sent, isWhole: true };
   let [text, from] = ['', /** @type {number | null} */ (0)];
   while (from !== null && text.length < most) {
     const page = await api('GET', `/api${runPath(runId)}/entries/${seq}/text?at=/output&from=${from}`);
@@ -38,14 +44,15 @@ export function useCopies(call, text) {
       const found = [];
       let left = BYTES_MAX;
       // The newest first: what a call copies was mostly read just before.
-      for (const source of call.sources.toReversed()) {
+      for (const source of call.sources.toSorted((a, b) => b.seq - a.seq)) {
         if (left <= 0) break;
         const { text: output, isWhole } = await readOutput(call.runId, source, left);
         left -= output.length;
         if (!isWhole) setPart(true);
         found.push(...textsOf(output).map((it) => ({ source, text: it })));
       }
-      if (left <= 0) setPart(true);
+      const mayBeMore = call.sources.length >= SENT_SOURCES && call.sources[0].text !== undefined;
+      if (left <= 0 || mayBeMore) setPart(true);
       if (!isGone) setOutputs(found);
     };
     if (call.sources.length === 0) setOutputs([]);

@@ -18,6 +18,12 @@ import { safe } from './untrusted.js';
 
 /** @typedef {import('../types.js').Run} Run */
 
+/** A row holds the beginning of a goal only. @param {Run} run */
+export const goalOf = (run) => run.wholeGoal ?? run.goal;
+
+/** The call of a run that waits. @param {Run} run */
+const pendingOf = (run) => run.pending ?? (run.waiting?.digest ? run.waiting : null);
+
 /** @param {any} sandbox */
 export function sandboxWords(sandbox) {
   if (!sandbox) return 'no sandbox';
@@ -38,19 +44,22 @@ function Origin({ run }) {
 /** @param {{ store: import('../run-store.js').RunStore, run: Run, turns: import('../lib/fold.js').Turn[], selected: { turn: number }, isUntrusted: (tool: string) => boolean, place: any }} props */
 export function RunHead({ store, run, turns, selected, isUntrusted }) {
   const state = stateOf(run.status, run.termination?.kind);
-  const taint = run.untrusted ? taintedSince(turns, isUntrusted) : null;
+  const taint = taintedSince(turns, isUntrusted);
+  const goal = goalOf(run);
+  const pending = pendingOf(run);
+  const children = run.children ?? [];
   const word = run.status === 'running' ? `Running, turn ${count(Math.max(1, run.turns))}` : run.status === 'awaiting_review' ? 'Waiting for you' : state.word;
   return html`<div class="head">
-    <div class="top"><div class="grow"><h1 class="u">${safe(run.goal.slice(0, 600))}${run.goal.length > 600 ? ' …' : ''}</h1></div><${Actions} store=${store} run=${run} turn=${selected.turn} /></div>
-    ${run.goal.length > 600 && html`<details><summary>The whole goal</summary><${FoldedText} text=${run.goal} isProse=${true} /></details>`}
+    <div class="top"><div class="grow"><h1 class="u">${safe(goal.slice(0, 600))}${goal.length > 600 ? ' …' : ''}</h1></div><${Actions} store=${store} run=${run} turn=${selected.turn} /></div>
+    ${goal.length > 600 && html`<details><summary>The whole goal</summary><${FoldedText} text=${goal} isProse=${true} /></details>`}
     <div class="meta"><${StateBadge} status=${run.status} ended=${run.termination?.kind} word=${word} />
-      ${run.untrusted && html`<${Badge} tone="taint" icon="taint">Untrusted data${taint ? ` since turn ${taint.turn}` : ''}<//>`}
-      <span>${run.agent ?? 'built-in agent'}</span><span class="mono">${run.models?.join(', ') || run.model}</span><span class="mono u">${safe(run.directory ?? '')}</span>
+      ${(run.untrusted || taint) && html`<${Badge} tone="taint" icon="taint">Untrusted data${taint ? ` since turn ${taint.turn}` : ''}<//>`}
+      <span>${run.agent ?? 'built-in agent'}</span><span class="mono">${run.models?.join(', ') || run.model || ''}</span><span class="mono u">${safe(run.directory ?? '')}</span>
       <span title=${dateAndClock(run.startedAt)}>started ${clockSeconds(run.startedAt)}</span><${Origin} run=${run} />
       <span class="row"><${Icon} name="box" /> ${sandboxWords(run.sandbox)}</span>
       <a class="row plain" href=${`${runPath(run.runId)}/log`}><${Icon} name="chain" /> ${entriesWord(store.length)}</a>
-      ${run.status === 'awaiting_review' && html`<a class="btn solid" href=${run.waiting ? `/inbox/call/${run.waiting.digest}` : '/inbox'}><${Icon} name="wait" />Decide</a>`}</div>
-    ${run.children.length > 0 && html`<div class="meta"><span>agents it called:</span>${run.children.slice(0, 20).map((it) => html`<a key=${it.runId} class="mono" href=${runPath(it.runId)}>${it.runId}</a>`)}${run.children.length > 20 && html`<span>and ${run.children.length - 20} more</span>`}</div>`}
+      ${run.status === 'awaiting_review' && html`<a class="btn solid" href=${pending ? `/inbox/call/${pending.digest}` : '/inbox'}><${Icon} name="wait" />Decide</a>`}</div>
+    ${children.length > 0 && html`<div class="meta"><span>agents it called:</span>${children.slice(0, 20).map((it) => html`<a key=${it.runId} class="mono" href=${runPath(it.runId)}>${it.runId}</a>`)}${children.length > 20 && html`<span>and ${children.length - 20} more</span>`}</div>`}
   </div>`;
 }
 
@@ -136,9 +145,17 @@ function Checked({ outcome, runId, onClose }) {
     ? (isGood ? `The log is intact: ${entriesWord(outcome.entries)}.` : 'The log is damaged.')
     : (isGood ? `The replay matches: ${count(outcome.steps)} steps, ${entriesWord(outcome.entries)}.` : 'The replay differs.');
   return html`<${Dialog} title=${title} onClose=${onClose}>
-    ${isBusy ? html`<p role="status"><${Icon} name="run" tone="run" /> Working…</p>` : html`<div class=${`note ${isGood ? 'ok' : 'bad'}`} role="status"><${Icon} name=${isGood ? 'ok' : 'bad'} /><div><b>${text}</b> ${safe(String(outcome.message ?? outcome.difference ?? ''))}</div></div>
+    ${isBusy ? html`<p role="status"><${Icon} name="run" tone="run" /> Working…</p>` : html`<div class=${`note ${isGood ? 'ok' : 'bad'}`} role="status"><${Icon} name=${isGood ? 'ok' : 'bad'} /><div><b>${text}</b> ${safe(outcome.message ?? differenceWords(outcome.difference))}</div></div>
       ${outcome.head && html`<p class="small">Head: <span class="mono break">${outcome.head}</span></p><p class="small dim">Note the head elsewhere: <code>bonded verify ${runId} --head HASH</code> then also shows that nothing was cut from the end.</p>`}`}
     <div class="row"><button class="btn" onClick=${onClose}>Close</button></div><//>`;
+}
+
+/** @param {any} difference */
+function differenceWords(difference) {
+  if (!difference) return '';
+  if (typeof difference === 'string') return difference;
+  const { seq, turn, recorded, computed } = difference;
+  return `Entry ${seq}, turn ${turn}: recorded ${recorded ?? 'nothing'}, computed ${computed ?? 'nothing'}.`;
 }
 
 /** @param {{ turn: number, onClose: () => void, onDo: () => void }} props */

@@ -32,7 +32,7 @@ export function TurnDetail({ store, run, turns, selected, pick, place, isUntrust
       ${place.tab === 'saw' ? html`<${SawView} store=${store} turn=${selected.turn} />`
         : !turn ? html`<section><${Loading} /></section>`
         : place.tab === 'entries' ? html`<${EntryList} store=${store} from=${turn.first} to=${turn.last} />`
-        : html`<${Happened} key=${selected.turn} store=${store} turn=${turn} selected=${selected} isUntrusted=${isUntrusted} subs=${run.children} />`}</div></section>`;
+        : html`<${Happened} key=${selected.turn} store=${store} turn=${turn} selected=${selected} isUntrusted=${isUntrusted} subs=${run.children ?? []} />`}</div></section>`;
 }
 
 /** @param {Turn} turn */

@@ -244,7 +244,7 @@ export function untrustedTools(config) {
 /** The first call that brought untrusted data in. @param {Turn[]} turns @param {(tool: string) => boolean} isUntrusted */
 export function taintedSince(turns, isUntrusted) {
   for (const turn of turns) {
-    const call = turn.calls.find((it) => it && it.finishedAt !== null && isUntrusted(it.tool));
+    const call = turn.calls.find((it) => it && it.finishedAt !== null && (it.marked || isUntrusted(it.tool)));
     if (call) return { turn: turn.turn, call: call.index, at: call.finishedAt ?? turn.endedAt };
   }
   return null;

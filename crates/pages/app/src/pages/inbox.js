@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
 import { readInbox } from '../inbox-watch.js';
 import { go, route, runPath } from '../router.js';
-import { inbox, isOffline, now, say, user } from '../state.js';
+import { inbox, isOffline, now, say, site, user } from '../state.js';
 import { keep, keepHere, kept, keptHere } from '../storage.js';
 import { useCss, useTitle } from '../hooks.js';
 import { useKeys } from '../components/keys.js';
@@ -21,7 +21,7 @@ import { bytes, counted } from '../lib/numbers.js';
 import { clock, duration, span } from '../lib/time.js';
 
 /** @typedef {import('../types.js').Waiting} Waiting */
-/** @typedef {{ call: Waiting, verdict: 'approved' | 'denied' | 'gone', by: string, at: number }} Decided */
+/** @typedef {{ call: Waiting, verdict: 'approved' | 'denied' | 'gone', by: string, at: number, hint?: string }} Decided */
 
 export default function Inbox() {
   useCss('/css/inbox.css');
@@ -99,26 +99,33 @@ function Item({ call, decided, isCurrent, onShow }) {
 
 /** @param {{ decided: Decided }} props */
 function Done({ decided }) {
-  const { call, verdict, by, at } = decided;
+  const { call, verdict, by, at, hint } = decided;
   const word = verdict === 'approved' ? 'Approved' : verdict === 'denied' ? 'Denied' : 'Decided elsewhere';
-  return html`<div class="card ask done" role="status"><${Icon} name=${verdict === 'denied' ? 'deny' : 'ok'} tone=${verdict === 'denied' ? 'bad' : 'ok'} /><span class="cut"><b>${word}</b>${by && ` by ${by}`} at ${clock(at)}: <span class="mono">${call.tool} <${Line} text=${gist(call.arguments)} /></span></span><span class="grow"></span><a class="small" href=${`${runPath(call.runId)}/t/${call.turn}/c/${call.call}`}>Open the run</a></div>`;
+  return html`<div class="card ask done" role="status"><${Icon} name=${verdict === 'denied' ? 'deny' : 'ok'} tone=${verdict === 'denied' ? 'bad' : 'ok'} /><span class="cut"><b>${word}</b>${by && ` by ${by}`} at ${clock(at)}: <span class="mono">${call.tool} <${Line} text=${gist(call.arguments)} /></span>${hint && html`<br /><span class="c-wait">${hint}</span>`}</span><span class="grow"></span><a class="small nowrap" href=${`${runPath(call.runId)}/t/${call.turn}/c/${call.call}`}>Open the run</a></div>`;
 }
 
 /** @param {Waiting} call */
 function question(call) {
   if (call.command) return 'Run this command?';
-  if (call.change) return `${call.change.isNew ? 'Create' : 'Change'} ${call.change.path}?`;
+  if (call.change?.path) return `${call.change.isNew ? 'Create' : 'Change'} ${call.change.path}?`;
   return `Call ${call.tool}?`;
 }
 
 /** What the browser looks through: the command, the new text, or the arguments. @param {Waiting} call */
-const subjectOf = (call) => call.command?.command ?? call.change?.after ?? call.arguments;
+function subjectOf(call) {
+  const { command, change } = call;
+  if (command) return [command.command, ...(command.args ?? []).map(quoted)].join(' ');
+  return change?.after ?? call.arguments;
+}
+
+/** An argument as a shell would need it, so that one with spaces is not taken for two. @param {string} text */
+const quoted = (text) => (/^[\w./=:,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /** @param {{ call: Waiting, place: string, onDecided: (it: Decided) => void, onFocus: () => void }} props */
 function Card({ call, place, onDecided, onFocus }) {
   const text = subjectOf(call);
   const found = useCopies(call, text);
-  const hidden = useMemo(() => countHidden(call.change ? newText(call) : text), [text]);
+  const hidden = useMemo(() => countHidden(call.change ? newText(call) : text) + countHidden(call.command?.stdin ?? ''), [text]);
   const what = call.command ? 'command' : call.change ? 'change' : 'call';
   return html`<article class="card ask" id=${`card-${call.digest}`} aria-labelledby=${`q-${call.digest}`} onFocusIn=${onFocus}>
     <header><div class="row wrap small"><${Badge} tone="wait" icon="wait">Waiting for you, ${span(now.value - call.since)}<//>${call.untrusted && html`<${Badge} tone="taint" icon="taint">Untrusted data in the run<//>`}<a class="mono" href=${`${runPath(call.runId)}/t/${call.turn}/c/${call.call}`}>${call.runId}</a><span class="dim">turn ${call.turn}, call ${call.call}</span>${call.rootId !== call.runId && html`<span class="dim">called by <a class="mono" href=${runPath(call.rootId)}>${call.rootId}</a></span>`}<span class="grow hide-m"></span><span class="dim hide-m">${place}</span></div>
@@ -127,7 +134,7 @@ function Card({ call, place, onDecided, onFocus }) {
       ${hidden > 0 && html`<div class="note bad"><${Icon} name="bad" /><div><b>It contains ${counted(hidden, 'hidden character')}</b> that most programs do not show, or that change how the text beside them is shown. They are written out above.</div></div>`}
       <${CopyWarning} call=${call} found=${found} what=${what} /></section>
     <${CopySources} call=${call} found=${found} />
-    <section><span class="label">What can happen if it runs</span><${Facts} call=${call} />${call.note && html`<div class="note wait"><${Icon} name="wait" /><div class="u">${safe(call.note)}</div></div>`}<p class="small mid u">Asked because ${safe(call.why)}. Nothing runs and no time is counted until you decide.</p></section>
+    <section><span class="label">What can happen if it runs</span><${Facts} call=${call} />${call.change?.fault && html`<div class="note bad"><${Icon} name="bad" /><div><b>This call will fail:</b> ${safe(call.change.fault)}</div></div>`}${call.change?.isGuarded && html`<div class="note wait"><${Icon} name="wait" /><div>This file configures programs that run later.</div></div>`}${call.note && html`<div class="note wait"><${Icon} name="wait" /><div class="u">${safe(call.note)}</div></div>`}<p class="small mid u">Asked because ${safe(call.why)}. Nothing runs and no time is counted until you decide.</p></section>
     ${call.said && html`<section><span class="label">What the agent said before</span><${FoldedText} text=${call.said} isProse=${true} /></section>`}
     <${Answer} call=${call} isRisky=${call.untrusted || hidden > 0 || found.copies.length > 0} isCopied=${found.copies.length > 0} onDecided=${onDecided} /></article>`;
 }
@@ -147,6 +154,7 @@ function Subject({ call, found, hidden }) {
   }
   if (call.command) {
     return html`<pre class="code cmd u" tabindex="0" aria-label=${`Command, complete, ${text.length} characters`}>${withCopies(text, found.copies)}</pre>
+      ${call.command.stdin != null && html`<span class="label">Its input</span><${FoldedText} text=${call.command.stdin} label="Input of the command" />`}
       <div class="row wrap tiny dim"><span>complete: ${counted(lines, 'line')}, ${counted(text.length, 'character')}, ${hidden === 0 ? 'no hidden characters' : counted(hidden, 'hidden character')}</span><span class="mono u">${safe(call.command.directory)}</span></div><${AsJson} call=${call} />`;
   }
   const value = parsed(call.arguments);
@@ -161,7 +169,7 @@ function AsJson({ call }) {
 
 /** @param {{ call: Waiting }} props */
 function Facts({ call }) {
-  const box = call.sandbox ?? {};
+  const box = call.sandbox ?? { level: 'none: it can do what you can' };
   const list = (/** @type {unknown} */ it) => (Array.isArray(it) ? it.join(', ') : String(it ?? ''));
   const isNetKnown = box.network !== undefined;
   return html`<dl class="facts">
@@ -187,9 +195,9 @@ function Answer({ call, isRisky, isCopied, onDecided }) {
     setBusy(true);
     setError(null);
     try {
-      await api('POST', `/api${runPath(call.runId)}/${what}`, { turn: call.turn, call: call.call, digest: call.digest, ...more });
+      const done = await api('POST', `/api${runPath(call.runId)}/${what}`, { turn: call.turn, call: call.call, digest: call.digest, ...more });
       keepHere(draft, null);
-      onDecided({ call, verdict: what === 'approve' ? 'approved' : 'denied', by: user.value, at: Date.now() });
+      onDecided({ call, verdict: what === 'approve' ? 'approved' : 'denied', by: user.value, at: Date.now(), hint: done?.hint ?? '' });
       say(what === 'approve' ? 'Approved' : 'Denied');
       void readInbox().catch(() => {});
     } catch (failure) {
@@ -204,16 +212,17 @@ function Answer({ call, isRisky, isCopied, onDecided }) {
     if (event.key === 'Escape') /** @type {HTMLElement} */ (event.target).blur();
   };
   const isOff = isBusy || isOffline.value;
+  const hasAlways = site.value?.has.includes('always');
   const id = `why-${call.digest}`;
   return html`<section class="go"><label class="sr" for=${id}>Reason, told to the model if you deny</label>
     <textarea class="why textarea" id=${id} placeholder="Reason, told to the model if you deny" value=${reason} onInput=${onInput} onKeyDown=${onKey}></textarea>
     ${!isKept && html`<p class="tiny c-bad">This browser's storage is full: the reason is lost if you leave this page.</p>`}
     <div class="acts"><button class=${cls('btn big deny', isRisky && 'solid')} disabled=${isOff} onClick=${deny}><${Icon} name="deny" />${reason ? 'Deny and tell the model' : 'Deny'} <kbd>d</kbd></button>
       <button class=${cls('btn big approve', !isRisky && 'solid')} disabled=${isOff} onClick=${() => void decide('approve')}>Approve once <kbd>a</kbd></button>
-      ${!isRisky && html`<button class="btn big always" disabled=${isOff} onClick=${() => void decide('approve', { always: 'same' })}>Always in this run</button>`}</div>
+      ${!isRisky && hasAlways && html`<button class="btn big always" disabled=${isOff} onClick=${() => void decide('approve', { always: 'same' })}>Always in this run</button>`}</div>
     ${isOffline.value && html`<p class="tiny dim">Not connected: a decision needs the server.</p>`}
     ${error && (error.status === 409 ? html`<${Failed} what="Changed since you looked." error=${error} onRetry=${() => void readInbox()} />` : html`<${Failed} what="That did not work." error=${error} />`)}
-    <p class="tiny dim">${`Recorded${user.value ? ` as ${user.value}` : ''}, for this call with these arguments only. `}${isRisky ? `“Always in this run” is not offered ${isCopied ? 'for copied text' : call.untrusted ? 'after untrusted data' : 'with hidden characters'}.` : `“Always in this run” also approves later calls like this one: ${call.change ? 'this tool on this file' : call.command ? 'exactly this command' : 'exactly this call'}.`}</p></section>`;
+    <p class="tiny dim">${`Recorded${user.value ? ` as ${user.value}` : ''}, for this call with these arguments only. `}${!hasAlways ? '' : isRisky ? `“Always in this run” is not offered ${isCopied ? 'for copied text' : call.untrusted ? 'after untrusted data' : 'with hidden characters'}.` : `“Always in this run” also approves later calls like this one: ${call.change ? 'this tool on this file' : call.command ? 'exactly this command' : 'exactly this call'}.`}</p></section>`;
 }
 
 function Notify() {

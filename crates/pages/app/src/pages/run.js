@@ -11,7 +11,7 @@ import { Icon } from '../components/icon.js';
 import { Failed, Loading } from '../components/states.js';
 import { Timeline } from '../components/timeline.js';
 import { Outline, entriesWord } from '../components/outline.js';
-import { RunHead, RunResult } from '../components/run-head.js';
+import { RunHead, RunResult, goalOf } from '../components/run-head.js';
 import { Budgets } from '../components/budgets.js';
 import { TurnDetail } from '../components/turn-detail.js';
 import { Now } from '../components/run-now.js';
@@ -45,7 +45,7 @@ export default function RunPage() {
   const store = useMemo(() => new RunStore(place.id), [place.id]);
   useEffect(() => store.open(), [store]);
   const run = store.run.value;
-  useTitle(run ? `${plain(run.goal).slice(0, 60)} · run ${place.id}` : `Run ${place.id}`);
+  useTitle(run ? `${plain(goalOf(run)).slice(0, 60)} · run ${place.id}` : `Run ${place.id}`);
   const neighbours = useNeighbours(place.id);
   return html`<div class="bar"><a class="btn quiet icon" href="/runs" aria-label="Back to the runs"><${Icon} name="back" /></a><span class="dim small">Runs</span><span class="dim">/</span><span class="mono small cut u">${place.id}</span>
       <button class="btn quiet icon" aria-label="Copy the id" onClick=${() => void navigator.clipboard?.writeText(place.id).then(() => say('The id is copied'))}><${Icon} name="copy" /></button><span class="grow"></span>
@@ -169,7 +169,7 @@ function Slider({ last, place, pick }) {
 function Turns({ store, run, turns, selected, place, isOpen, isUntrusted, isFollowing, setFollowing }) {
   const [onlyFailures, setOnly] = useState(false);
   const version = store.version.value;
-  const rows = useMemo(() => outlineOf(turns, store.length, (seq) => store.log.entries.has(seq), run.children, onlyFailures), [turns, version, onlyFailures, run.children]);
+  const rows = useMemo(() => outlineOf(turns, store.length, (seq) => store.log.entries.has(seq), run.children ?? [], onlyFailures), [turns, version, onlyFailures, run.children]);
   const at = useMemo(() => rows.findIndex((it) => (it.type === 'call' && it.turn.turn === selected.turn && it.call.index === selected.call) || (selected.call === null && it.type === 'turn' && it.turn.turn === selected.turn)), [rows, selected.turn, selected.call]);
   const isShown = useRef('');
   const [scrollTo, setScrollTo] = useState(/** @type {{ at: number } | null} */ (null));

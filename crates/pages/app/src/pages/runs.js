@@ -115,7 +115,8 @@ function Search({ q }) {
 /** @param {{ state: string, counts?: import('../types.js').Counts }} props */
 function Filters({ state, counts }) {
   const chip = (/** @type {(typeof FILTERS)[number]} */ { key, word, icon, tone }) => {
-    const n = counts?.[/** @type {keyof import('../types.js').Counts} */ (key || 'all')];
+    // A state that no run has is left out of the counts.
+    const n = counts && (counts[/** @type {keyof import('../types.js').Counts} */ (key || 'all')] ?? 0);
     return html`<button key=${key} class="chip" aria-pressed=${String(state === key)} onClick=${() => setQuery({ state: key })}>
       ${icon && html`<${Icon} name=${icon} tone=${tone} />`}${word} ${n !== undefined && html`<b>${count(n)}</b>`}</button>`;
   };

@@ -33,7 +33,7 @@ function Request({ saw }) {
   useEffect(() => setFrom((it) => (isOnlyNew && firstNew >= 0 ? firstNew : it)), [isOnlyNew]);
   const shown = messages.slice(isOnlyNew && firstNew >= 0 ? firstNew : from).filter((it) => !isOnlyNew || it.isNew).slice(0, 200);
   const copy = () => void navigator.clipboard?.writeText(JSON.stringify(saw, null, 2)).then(() => say('The request is copied'));
-  return html`<div class="saw"><div class="saw-head"><span class="small mid">${counted(messages.length, 'message')}, about ${count(estimatedTokens)} tokens, as it was sent</span><span class="grow"></span>
+  return html`<div class="saw"><div class="saw-head"><span class="small mid">${counted(messages.length, 'message')}${estimatedTokens === null ? '' : `, about ${count(estimatedTokens)} tokens`}, as it was sent</span><span class="grow"></span>
       <button class="chip" aria-pressed=${String(isOnlyNew)} onClick=${() => setOnlyNew(!isOnlyNew)}>New since turn ${saw.turn - 1}</button><button class="btn" onClick=${copy}><${Icon} name="copy" />Copy</button></div>
     ${!isOnlyNew && from > 0 && html`<div class="msg"><span class="who">before</span><span class="mid">${counted(from, 'message')} of earlier turns</span><button class="link tiny" onClick=${() => setFrom(Math.max(0, from - MORE))}>show ${Math.min(MORE, from)}</button></div>`}
     ${shown.map((it, at) => html`<${MessageView} key=${at} message=${it} />`)}
