@@ -81,15 +81,13 @@ test('without a server it says since when, turns actions off, and what was writt
   const { page, context } = await open('/inbox', { world });
   await page.waitForSelector('.why');
   await page.locator('.why').fill('because');
-  await page.unroute('**/api/**');
-  await page.route('**/api/**', (route) => route.abort());
+  world.special.set('.', (route) => route.abort());
   await page.evaluate(() => import('/src/live.js').then((it) => it.reconnect()));
   await page.waitForSelector('.banner', { timeout: 9000 });
   assert.match(await textOf(page, '.banner'), /Not connected since \d\d:\d\d\. Shown as of then/);
   assert.ok(await page.locator('.approve').isDisabled());
   assert.equal(await page.locator('.why').inputValue(), 'because');
-  await page.unroute('**/api/**');
-  await page.route('**/api/**', (route) => world.answer(route));
+  world.special.clear();
   world.stream = `${JSON.stringify({ kind: 'beat', now: Date.now() })}\n`;
   await page.getByRole('button', { name: 'Try now' }).click();
   await page.waitForSelector('.banner', { state: 'detached', timeout: 9000 });
