@@ -37,8 +37,8 @@ test('search is in the address and survives a reload', async () => {
   const { page, context } = await at('/runs');
   await page.keyboard.press('/');
   await page.keyboard.type('callers');
+  await page.waitForURL(/q=callers/);
   await until(page, () => document.querySelectorAll('.r .goal').length === 1);
-  assert.match(page.url(), /q=callers/);
   await page.reload();
   await page.waitForSelector('.r .goal');
   assert.deepEqual(await goals(page), ['Find callers']);
@@ -107,6 +107,15 @@ test('thousands of runs are read as they come near, and few of them are drawn', 
   await until(page, () => document.querySelector('.list').clientHeight > 30_000, undefined, 10_000);
   const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
   assert.ok(nodes < 3000, `${nodes} nodes`);
+  await context.close();
+});
+
+test('a run whose log cannot be read is listed all the same', async () => {
+  const world = usualWorld();
+  world.add('damaged1', [], { status: 'damaged', goal: '', model: null, startedAt: 0, updatedAt: 0, turns: 0, tokens: null, costUsd: null, termination: undefined, activity: 'the log is damaged' });
+  const { page, context, faults } = await at('/runs', world);
+  assert.match(await page.locator('.r', { hasText: 'damaged1' }).innerText(), /Log damaged[\s\S]*the log is damaged[\s\S]*–/);
+  assert.deepEqual(faults, []);
   await context.close();
 });
 

@@ -1,7 +1,7 @@
 // A call: what was asked for, who allowed it, and what came back.
 import { html } from '../html.js';
 import { standing } from '../lib/fold.js';
-import { changeOf, cutOf, gist, parsed, whySkipped, words } from '../lib/calls.js';
+import { changeOf, cutOf, gist, isBrief, parsed, whySkipped, words } from '../lib/calls.js';
 import { bytes } from '../lib/numbers.js';
 import { duration } from '../lib/time.js';
 import { runPath } from '../router.js';
@@ -30,7 +30,7 @@ function badgeWords(call) {
 /** @param {{ call: Call, runId: string, isTainted: boolean, children?: any, isOpen: boolean, onToggle?: () => void, subs: import('../types.js').Child[] }} props */
 export function CallView({ call, runId, isTainted, isOpen, onToggle, subs }) {
   const { tone, icon, text } = badgeWords(call);
-  const head = html`<span class="name">${call.tool}</span><span class="mono u cut grow">${changeOf(call.tool, call.arguments) || !isOpen ? html`<${Line} text=${gist(call.arguments)} />` : ''}</span>`;
+  const head = html`<span class="name">${call.tool}</span><span class="mono u cut grow">${isBrief(call.arguments) || changeOf(call.tool, call.arguments) || !isOpen ? html`<${Line} text=${gist(call.arguments)} />` : ''}</span>`;
   return html`<section class="call-view" id=${`call-${call.index}`} aria-label=${`Call ${call.index}: ${call.tool}`}>
     <div class="call">${onToggle ? html`<button class="call-head" aria-expanded=${String(isOpen)} onClick=${onToggle}>${head}</button>` : head}
       <${Badge} tone=${tone} icon=${icon}>${text}<//>${call.effect && call.effect !== 'read' && html`<span class="st off">changes something</span>`}${isTainted && html`<${Badge} tone="taint" icon="taint">untrusted<//>`}</div>
@@ -70,7 +70,7 @@ function Arguments({ call, runId }) {
   const value = parsed(whole);
   if (value === undefined) return html`<div><span class="label">Arguments</span><${FoldedText} text=${whole} /></div>`;
   const keys = Object.keys(value ?? {});
-  if (keys.length === 0) return null;
+  if (keys.length === 0 || isBrief(whole)) return null;
   if (typeof value.command === 'string') {
     const { command, ...others } = value;
     return html`<div><span class="label">Command</span><pre class="code cmd u">${safe(command)}</pre>${Object.keys(others).length > 0 && html`<${JsonView} value=${others} />`}</div>`;

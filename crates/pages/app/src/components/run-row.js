@@ -44,6 +44,6 @@ export function RunRow({ run, isSelected, onToggle, onFocus }) {
     <span class="v c3"><span class="sr">turns </span>${count(run.turns)}</span>
     <span class="v c4"><span class="sr">tokens </span>${run.tokens === null ? html`<span class="dim">–</span>` : count(run.tokens)}</span>
     <${Cost} run=${run} />
-    <span class="v c6">${clock(run.startedAt)}<small>${isOpen(run) ? `${span(now.value - run.startedAt)} ago` : duration(run.updatedAt - run.startedAt)}</small></span>
+    <span class="v c6">${run.startedAt === 0 ? '–' : html`${clock(run.startedAt)}<small>${isOpen(run) ? `${span(now.value - run.startedAt)} ago` : duration(run.updatedAt - run.startedAt)}</small>`}</span>
   </div>`;
 }

@@ -44,6 +44,15 @@ export function changeOf(tool, args) {
   return null;
 }
 
+/** Whether the gist of a call is all of it: one short argument. @param {any} args */
+export function isBrief(args) {
+  const value = parsed(args);
+  if (!value || typeof value !== 'object' || Array.isArray(value)) return false;
+  const fields = Object.entries(value);
+  const [[name, text] = ['', '']] = fields;
+  return fields.length === 1 && name !== 'command' && TELLING.includes(name) && typeof text === 'string' && text.length <= 120 && !text.includes('\n');
+}
+
 /** @param {string} kind the name of a kind of entry, or of a reason */
 export const words = (kind) => kind.replaceAll('_', ' ');
 

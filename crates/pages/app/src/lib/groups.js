@@ -16,7 +16,8 @@ export function groupsOf(rows, now) {
     { heading: 'Running', runs: rows.filter((it) => groupOf(it) === 'run') },
   ];
   for (const run of rows.filter((it) => groupOf(it) === 'rest')) {
-    const heading = dayName(run.startedAt, now);
+    // A log that cannot be read does not say when it began.
+    const heading = run.startedAt === 0 ? 'Start not known' : dayName(run.startedAt, now);
     const last = found.at(-1);
     if (last && found.length > 2 && last.heading === heading) last.runs.push(run);
     else found.push({ heading, runs: [run] });
