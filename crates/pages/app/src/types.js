@@ -1,0 +1,36 @@
+// The shapes that the server sends. Nothing here runs.
+
+/**
+ * @typedef {{ turns: number | null, tokens: number | null, costUsd: number | null, timeMs: number | null }} Limits
+ * @typedef {{ kind: string, reason: string, code?: string }} Termination
+ * @typedef {{ runId: string, status: string, goal: string, agent: string | null, model: string | null, startedAt: number,
+ *   updatedAt: number, turns: number, tokens: number | null, costUsd: number | null, limits: Limits,
+ *   termination?: Termination, from?: { kind: string, [key: string]: any }, activity?: string,
+ *   waiting?: { tool: string, turn: number, call: number, since: number }, untrusted: boolean }} Row
+ * @typedef {{ runId: string, call: number, turn: number, tool: string }} Child
+ * @typedef {{ requests: number, inputTokens: number, outputTokens: number, costUsd: number }} Held
+ * @typedef {Omit<Row, 'waiting'> & { system: string, directory: string, sandbox: any, models: string[],
+ *   tools: { name: string, effect: string }[],
+ *   usage: { inputTokens: number, outputTokens: number, cachedInputTokens: number }, held?: Held, elapsedMs: number,
+ *   requests: number, chain: { entries: number, head: string }, answer: string | null, lastText?: string | null,
+ *   pending?: Waiting | null, waiting?: Waiting | null, wholeGoal?: string, parent?: string | null, children?: Child[], program?: string }} Run
+ * @typedef {{ head: string, tail: string, bytes: number, at: string }} Cut
+ * @typedef {{ runId: string, seq: number, at: number, turn: number, kind: string, data: any, format?: number,
+ *   prev?: string, hash?: string }} Entry
+ * @typedef {{ turn: number, call: number, tool: string, seq: number, text?: string }} Source
+ * @typedef {{ runId: string, rootId: string, goal: string, turn: number, call: number, tool: string,
+ *   effect: string | null, arguments: string, written: string, why: string, digest: string, since: number, note?: string | null,
+ *   change?: { path: string, isNew: boolean, isGuarded?: boolean, before: string | null, after: string | null, fault?: string | null } | null,
+ *   command?: { command: string, args?: string[] | null, directory: string, stdin?: string | null } | null, sandbox: any,
+ *   limits: { timeMs: number | null, outputBytes: number | null }, said: string, untrusted: boolean,
+ *   sources: Source[] }} Waiting
+ * @typedef {{ role: string, text: string | { cut: Cut }, calls?: { id: string, tool: string, arguments: string }[],
+ *   call?: string, isNew: boolean }} Message
+ * @typedef {{ turn: number, messages: Message[], tools: string[], estimatedTokens: number | null }} Saw
+ * @typedef {{ version: string, kind: 'store' | 'agents' | 'workspace', has: string[],
+ *   login: 'link' | 'token' | 'password', now: number }} Site
+ * @typedef {{ all: number, waiting: number, running: number, interrupted: number, failed: number, limit: number,
+ *   done: number, cancelled: number }} Counts
+ */
+
+export {};
