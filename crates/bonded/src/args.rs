@@ -18,6 +18,7 @@ mod serve;
 mod shared;
 mod short_help;
 mod stored;
+mod ui;
 mod work;
 mod workspace;
 
@@ -43,6 +44,7 @@ pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress};
 pub(crate) use short_help::TOP;
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
+pub(crate) use ui::UiArgs;
 pub(crate) use work::WorkArgs;
 pub(crate) use workspace::{
     ExportArgs, ImportArgs, InitArgs, NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs,
@@ -168,6 +170,7 @@ pub(crate) enum Command {
     User(Box<UserArgs>),
     Export(ExportArgs),
     Import(ImportArgs),
+    Ui(UiArgs),
     Runs(RunsArgs),
     Show(ShowArgs),
     Resume(ResumeArgs),
@@ -194,7 +197,7 @@ impl Command {
     /// Whether it answers several at the same time.
     pub(crate) fn is_server(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Mcp(_) => true,
+            Self::Serve(_) | Self::Mcp(_) | Self::Ui(_) => true,
             Self::Run(_)
             | Self::Work(_)
             | Self::Init(_)

@@ -34,6 +34,7 @@ mod schema;
 mod serve;
 mod show;
 mod trust;
+mod ui;
 mod user;
 mod verify;
 mod verify_receipt;
@@ -128,6 +129,7 @@ async fn command(
         Command::User(args) => user::user(args).await,
         Command::Export(args) => export::export(args).await,
         Command::Import(args) => import::import(args).await,
+        Command::Ui(args) => ui::ui(args, store).await,
         Command::Runs(args) => runs::runs(args, store).await,
         Command::Show(args) => show::show(args, store).await,
         Command::Resume(args) => resume::resume(args, store).await,

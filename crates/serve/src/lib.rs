@@ -27,6 +27,7 @@
 //! `agents::chat::whole`, or in pieces by `agents::chat::Chunks`.
 
 pub mod agents;
+pub mod console;
 pub mod mcp;
 pub mod server;
 mod sorted_json;

@@ -94,6 +94,19 @@ impl Change {
         self.preview.is_guarded
     }
 
+    /// The file now and then, where both are texts that are compared line by line; nothing before a new file.
+    pub fn texts(&self) -> Option<(Option<&str>, &str)> {
+        let after = std::str::from_utf8(&self.preview.after).ok();
+        let after = after.filter(|_| is_small(&self.preview.after))?;
+        match &self.preview.before {
+            Before::Missing => Some((None, after)),
+            Before::Content(old) if is_small(old) => {
+                Some((Some(std::str::from_utf8(old).ok()?), after))
+            }
+            Before::Content(_) | Before::Huge { .. } => None,
+        }
+    }
+
     /// Lines that come and lines that go.
     pub fn counts(&self) -> (usize, usize) {
         let lines = self.lines(LineLength::Readable);

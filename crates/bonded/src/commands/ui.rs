@@ -1,0 +1,107 @@
+//! `bonded ui`: the pages of the store, on this machine only, behind a link that works once.
+//!
+//! The pages drive nothing: whatever goes on after a verdict is a `bonded resume` of its own, in a process group of its
+//! own, so that neither closing the pages nor Ctrl-C here ends a run.
+
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+
+use bonded_host::trust::Stance;
+use bonded_kernel::RunId;
+use bonded_serve::console::{self, ConsoleDoor, Resumer};
+use tokio::net::TcpListener;
+
+use crate::args::UiArgs;
+use crate::error::{CliError, Code};
+use crate::review::person;
+use crate::signals::{Stopping, stop_on_signal};
+use crate::{output, settings, stderr_writer};
+
+/// There is nothing to wait for: pages are asked again.
+const STOPPING: Stopping = Stopping {
+    message: "closing the pages; runs continue",
+    exit_code: 130,
+};
+
+pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    if !args.listen.ip().is_loopback() {
+        let message = format!(
+            "--listen {}: the pages are for this machine only",
+            args.listen
+        );
+        let hint = "listen on 127.0.0.1, and reach it from elsewhere through ssh -L";
+        return Err(CliError::new(Code::Usage, message).hint(hint));
+    }
+    let file = settings::store_path(store)?;
+    let (host, tools) = settings::host(settings::open_store(store)?, Stance::Refuse);
+    let listener = bind(args.listen).await?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| unbound(args.listen, &error))?;
+    let (door, secret) = ConsoleDoor::new();
+    let link = format!("http://{address}/#enter={secret}");
+    stderr_writer::begin();
+    output::stdout(&link);
+    output::stderr("the link works once; Ctrl-C closes the pages");
+    if !args.no_open {
+        open(&link);
+    }
+    let stop = stop_on_signal(STOPPING);
+    let resumer = Arc::new(ProcessResumer { store: file });
+    console::serve(listener, Arc::new(host), door, resumer, person(), stop).await;
+    tools.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| unbound(address, &error))
+}
+
+fn unbound(address: SocketAddr, error: &std::io::Error) -> CliError {
+    let message = format!("cannot listen on {address}: {error}");
+    CliError::new(Code::Listen, message).hint("choose another port with --listen, or leave it out")
+}
+
+/// Where a person sits at a desktop. That it did not work is no fault: the link is printed.
+fn open(link: &str) {
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|it| !it.is_empty()));
+    if has_desktop {
+        let _opened = detached("xdg-open").arg(link).spawn();
+    }
+}
+
+/// Drives runs by processes of this program.
+struct ProcessResumer {
+    store: PathBuf,
+}
+
+impl Resumer for ProcessResumer {
+    fn resume(&self, run: &RunId) -> std::io::Result<()> {
+        let program = std::env::current_exe()?;
+        let mut child = detached(program)
+            .arg("--store")
+            .arg(&self.store)
+            .args(["resume", run.as_str(), "--quiet", "--no-prompt"])
+            .spawn()?;
+        // Whoever is not waited for stays as a zombie as long as the pages are open.
+        std::thread::spawn(move || child.wait());
+        Ok(())
+    }
+}
+
+/// Without our terminal: Ctrl-C is for the pages.
+fn detached(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0);
+    command
+}
