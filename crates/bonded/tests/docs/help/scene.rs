@@ -301,9 +301,9 @@ fn answer(asked: &Asked) -> Reply {
         true => call_to(asked, "done", &json!({ "reason": "said" })),
         false => {
             // In the form that it was asked for.
-            let form = ["pipe", "markdown"].into_iter();
-            let form = form.filter(|it| said.contains(&format!("format=\"{it}\"")));
-            let form = form.last().unwrap_or("markdown");
+            let mut forms = ["markdown", "pipe"].into_iter();
+            let form = forms.find(|it| said.contains(&format!("format=\"{it}\"")));
+            let form = form.unwrap_or("markdown");
             let tag = "ai-agent-NONCE-FINAL";
             let head = format!("<{tag} tool=\"agent__final_report\" format=\"{form}\">");
             text(&format!("{head}said</{tag}>"))
