@@ -51,6 +51,14 @@ test('with taint, Deny is the solid button and Always is not offered', async () 
   await context.close();
 });
 
+test('taint alone, without copied text, makes Deny solid', async () => {
+  const { page, context } = await at([{ ...PLAIN, untrusted: true }]);
+  await page.waitForSelector('.approve');
+  assert.ok(await page.locator('.deny.solid').isVisible());
+  assert.equal(await page.locator('.always').count(), 0);
+  await context.close();
+});
+
 test('hidden characters of a change are written out, counted, and make Deny solid', async () => {
   const { page, context } = await at([HIDDEN]);
   assert.deepEqual(await page.locator('.diff .cc').allInnerTexts(), ['U+202E', 'U+202C']);

@@ -72,6 +72,7 @@ test('verify and replay answer', async (t) => {
   await page.keyboard.press('V');
   await page.waitForSelector('dialog .note.ok', { timeout: 20_000 });
   await page.keyboard.press('Escape');
+  await page.waitForSelector('dialog', { state: 'detached' });
   await page.keyboard.press('P');
   await page.waitForSelector('dialog .note', { timeout: 20_000 });
   return context.close();

@@ -152,6 +152,7 @@ test('verify and replay say what they found', async () => {
   await page.getByRole('menuitem', { name: 'Verify the log' }).click();
   await until(page, () => document.querySelector('dialog .note.ok')?.innerText.includes('The log is intact'));
   await page.keyboard.press('Escape');
+  await page.waitForSelector('dialog', { state: 'detached' });
   await page.keyboard.press('P');
   await until(page, () => document.querySelector('dialog .note.bad')?.innerText.includes('step 4 differs'));
   await context.close();

@@ -1,4 +1,5 @@
-// Checks a receipt from its file alone: what docs/receipts.md says that is checked, computed here.
+// Checks a receipt from its file alone: form, hashes, signature, and most of what a receipt says of itself. `bonded
+// verify` also checks merged files, earlier attempts, the admission, and the counts of tests.
 import { blake3 } from './blake3.js';
 
 /** @typedef {{ name: string, is: 'good' | 'bad' | 'unknown', text: string }} Check */

@@ -40,7 +40,7 @@ export default function Verify() {
   };
   return html`<div class="bar"><h1>Receipts</h1></div><div class="page verify">
     <div class=${cls('drop', isOver && 'over')} onDragOver=${(/** @type {Event} */ event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
-      <p><b>Drop a RECEIPT.json here</b>, or several of one tree.</p><p class="mid small">They are checked in this browser, from the files alone. Nothing is sent anywhere.</p>
+      <p><b>Drop a RECEIPT.json here</b>, or several of one tree.</p><p class="mid small">They are checked in this browser, from the files alone. Nothing is sent anywhere. <code>bonded verify FILE</code> checks more.</p>
       <button class="btn" onClick=${() => input.current?.click()}><${Icon} name="file" />Choose files</button><input ref=${input} class="sr" type="file" multiple accept=".json,application/json" aria-label="Receipt files" tabindex="-1" onChange=${(/** @type {any} */ event) => void take(event.target.files)} /></div>
     <${Together} files=${files} />${files.map((it, at) => html`<${Receipt} key=${at} name=${it.name} verdict=${it.verdict} />`)}</div>`;
 }
