@@ -4,8 +4,6 @@
 use bonded_testkit::{issuer, provider};
 
 mod outcome;
-#[path = "../../../testkit/tests/installed/program.rs"]
-mod program;
 mod reply;
 mod world;
 
