@@ -61,9 +61,7 @@ fn reply(asked: &Asked) -> (String, bool) {
         _ => 0,
     };
     let is_last = number + 1 >= loops_of(run);
-    let request = asked.memory("user_request").unwrap_or_default();
-    let is_chained = request.as_str().is_some_and(|it| it.contains(CHAIN));
-    let said = instructions(run, number, total, is_chained);
+    let said = instructions(run, number, total, asked.said().contains(CHAIN));
     match is_last {
         true => (
             format!("{said}<state_add><state>idle</state></state_add>"),
