@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bonded_testkit::place::{Place, call, done, parse, start, with};
-use bonded_testkit::rng::{Rng, number, seed};
+use bonded_testkit::rng::{Rng, number, seed, tell};
 use serde_json::{Value, json};
 
 const KILLS_DEFAULT: u64 = 200;
@@ -69,14 +69,6 @@ fn a_run_that_is_killed_again_and_again_loses_nothing_and_repeats_nothing() {
             "no kill ever fell into a call, BONDED_CRASH_SEED={seed}"
         );
     }
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the seed must be known to repeat what was found"
-)]
-fn tell(line: &str) {
-    eprintln!("{line}");
 }
 
 /// Kills runs until enough kills were made; gives how many calls ended with their outcome unknown.

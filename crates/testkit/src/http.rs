@@ -106,6 +106,17 @@ fn try_write(stream: &mut TcpStream, head: &str, body: &[u8]) -> io::Result<()> 
     stream.write_all(body)
 }
 
+/// Writes all of a request but the last byte of its body.
+#[track_caller]
+pub fn send_almost(address: &str, head: &str, body: &[u8]) -> TcpStream {
+    let mut stream = connect(address);
+    let request = format!("{head}\r\nContent-Length: {}\r\n\r\n", body.len() + 1);
+    let sent = stream.write_all(request.as_bytes());
+    sent.and_then(|()| stream.write_all(body))
+        .expect("the server takes it in");
+    stream
+}
+
 /// Reads an answer up to the end of its connection.
 #[track_caller]
 pub fn receive(mut stream: TcpStream) -> Reply {

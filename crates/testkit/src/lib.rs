@@ -3,9 +3,10 @@
 //! for tools that are tested alone ([`invocation()`]), and a large notebook ([`notes`]).
 //!
 //! For tests of the real program there is one of each: a directory with the program in it ([`place`]), what a process
-//! comes to ([`done`]), one that serves ([`process`]), its clients ([`client`], [`clients`], [`http`], [`socket`]),
+//! comes to ([`done`]), also after signals ([`signals`]), one that serves ([`process`]), its clients ([`client`], [`clients`], [`http`], [`socket`]),
 //! providers that answer as they are told ([`provider`], [`embeddings`]), and a terminal with its keys and its screen
-//! ([`terminal`]). Servers of tools are a program ([`tool_server`]), or demand tokens ([`issuer`]).
+//! ([`terminal`]). Servers of tools are a program ([`tool_server`]), or demand tokens ([`issuer`]). Programs of others are
+//! found by [`installed`].
 //!
 //! It is for development only: nothing that is shipped depends on it. It holds no rule of the contract: it
 //! counts and compares what the other crates do, and replaces none of them.
@@ -15,6 +16,7 @@ pub mod clients;
 pub mod done;
 pub mod embeddings;
 pub mod http;
+pub mod installed;
 mod invocation;
 pub mod issuer;
 pub mod notes;
@@ -25,6 +27,7 @@ pub mod provider;
 pub mod rng;
 pub mod script;
 pub mod server;
+pub mod signals;
 pub mod sim;
 pub mod socket;
 pub mod terminal;

@@ -88,6 +88,15 @@ pub fn seed(name: &str) -> u64 {
     })
 }
 
+/// Says something past the test harness, such as the seed.
+#[expect(
+    clippy::print_stderr,
+    reason = "the seed must be known to repeat what was found"
+)]
+pub fn tell(line: &str) {
+    eprintln!("{line}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

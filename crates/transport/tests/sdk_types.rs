@@ -7,7 +7,7 @@ use std::path::Path;
 
 use bonded_kernel::{Dialect, Offer, Reasoning, ToolChoice};
 use bonded_transport::dialect;
-use common::sdk::{HERE, check, python};
+use common::sdk::{HERE, check, judge};
 use common::{Conversation, DIALECTS, assistant, signed, tool, user};
 use serde_json::{Value, json};
 
@@ -226,7 +226,7 @@ fn a_field_that_a_type_does_not_have_is_found_wherever_it_is() {
 
 #[test]
 fn the_judge_of_the_strict_provider_refuses_what_its_table_says_and_nothing_else() {
-    let Some(mut python) = python() else {
+    let Some(mut python) = judge() else {
         return;
     };
     let tests = ["-m", "unittest", "-q", "test_judge"];

@@ -78,19 +78,6 @@ fn a_usage_that_is_a_lie_is_none_in_the_other_dialects_either() {
     }
 }
 
-#[test]
-fn usages_ten_times_too_large_bring_a_run_to_its_report_and_no_further() {
-    let window = json!({ "contextWindow": 20_000, "contextWindowBufferTokens": 32 });
-    let world = World::with_tools()
-        .config(&json!({ "providers": { "first": window } }))
-        .says([echo("a").usage(3_000, 40), echo("b").usage(30_000, 400)])
-        .then_always(report("done"));
-    let outcome = world.run(&[], "count").good();
-    assert_eq!(outcome.requests.len(), 3);
-    assert!(outcome.requests[2].said().contains("the context is full"));
-    world.sound_log(outcome.run_id());
-}
-
 /// A refusal as llama.cpp writes it.
 fn too_large(window: u64) -> Reply {
     let error = json!({ "code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 700, "n_ctx": window,
@@ -243,40 +230,6 @@ fn of_a_thousand_calls_in_one_reply_only_so_many_run_and_all_else_stays_small() 
         assert_eq!(is_told, what != "tags", "{what}: {told}");
         assert!(told.len() < 100_000, "{what}: {}", told.len());
     }
-}
-
-#[test]
-fn a_batch_in_a_batch_is_refused_and_what_stands_beside_it_runs() {
-    let member = |id: &str, tool: &str, parameters: Value| json!({ "id": id, "tool": tool, "parameters": parameters });
-    let said = |it: &str| json!({ "text": it });
-    let nested = |levels: usize| {
-        let deepest = json!({ "calls": [member("deep", "test__test", said("never"))] });
-        (0..levels).fold(
-            deepest,
-            |inner, _| json!({ "calls": [member("b", "agent__batch", inner)] }),
-        )
-    };
-    let outer = json!({ "calls": [member("a", "test__test", said("before")), member("b", "agent__batch", nested(5)),
-        member("c", "test__test", said("after"))] });
-    // So deep, it is no JSON that anybody reads.
-    let deep = nested(500);
-    let world = batching().says([
-        calls(&[("agent__batch", outer)]),
-        calls(&[("agent__batch", deep)]),
-        report("done"),
-    ]);
-    let outcome = world.run(&[], "nested").good();
-    let results: Value =
-        serde_json::from_str(outcome.tool_texts()[0]).expect("a batch is answered with JSON");
-    assert_eq!(results["results"][0]["output"], "before");
-    assert_eq!(
-        results["results"][1]["error"]["code"], "INTERNAL_NOT_ALLOWED",
-        "{results}"
-    );
-    assert_eq!(results["results"][2]["output"], "after");
-    let log = world.sound_log(outcome.run_id());
-    assert_eq!(invoked(&log, "test__test"), 2);
-    assert_eq!(invoked(&log, "agent__batch"), 1);
 }
 
 const LARGE: usize = 10_000_000;

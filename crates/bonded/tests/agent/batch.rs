@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::reply::{call, calls, report, tag, text, written_calls};
+use crate::reply::{call, report};
 use crate::world::{Outcome, World};
 
 const BATCH: &str = "agent__batch";
@@ -79,93 +79,4 @@ fn a_batch_is_not_cut_as_a_whole_its_members_are() {
         assert!((990..=1000).contains(&output.len()), "{}", output.len());
     }
     assert!(outcome.tool_texts()[0].len() > 3000);
-}
-
-#[test]
-fn batches_written_badly_are_read_and_batches_that_are_none_are_refused() {
-    let rows = [
-        (
-            r#"{"calls":[{"id":"a","tool":"test__test","parameters":"{\"text\":\"h\\x69\"}"}]}"#,
-            "hi",
-        ),
-        (
-            r#"{"calls":"[{\"id\":\"a\",\"tool\":\"test__test\",\"parameters\":{\"text\":\"hi\"}}]"}"#,
-            "hi",
-        ),
-        (r#"{"calls":[]}"#, "empty_batch"),
-        (
-            r#"{"calls":[{"id":"","tool":"test__test","parameters":{}}]}"#,
-            "invalid_batch_input",
-        ),
-        (
-            r#"{"calls":[{"id":"a","tool":"","parameters":{}}]}"#,
-            "invalid_batch_input",
-        ),
-    ];
-    for (written, expected) in rows {
-        let world = batching().says([written_calls(&[(BATCH, written)]), report("done")]);
-        let outcome = world.run(&[], "batch").good();
-        let told = outcome.tool_texts()[0];
-        assert!(told.contains(expected), "{written}: {told}");
-    }
-}
-
-#[test]
-fn the_limit_of_calls_counts_members() {
-    let four: Vec<Value> = ["a", "b", "c", "d"]
-        .iter()
-        .map(|id| echo(id, "hello"))
-        .collect();
-    let world = batching().says([batch(json!(four)), report("done")]);
-    let outcome = world
-        .run(&["--max-tool-calls-per-turn", "2"], "batch")
-        .good();
-    let ran = results(&outcome).into_iter().map(|it| it["ok"] == true);
-    assert_eq!(ran.collect::<Vec<_>>(), [true, true, false, false]);
-}
-
-#[test]
-fn a_batch_in_a_tag_is_a_batch() {
-    let written = json!({ "calls": [echo("a", "hello")] }).to_string();
-    let attributes = format!("tool=\"{BATCH}\"");
-    let world = batching().says([text(&tag("0001", &attributes, &written)), report("done")]);
-    let outcome = world.run(&["--tooling-transport", "xml"], "batch").good();
-    assert!(outcome.requests[1].said().contains("hello"), "{outcome:?}");
-}
-
-#[test]
-fn a_good_batch_a_bad_one_and_an_endless_name_each_fail_or_run_alone() {
-    let good = json!({ "calls": [echo("a", "hello")] });
-    let bad = json!({ "calls": [{ "id": "", "tool": "test__test" }] });
-    let name = "x".repeat(300);
-    let world = batching().says([
-        calls(&[(BATCH, good), (BATCH, bad), (&name, json!({}))]),
-        report("done"),
-    ]);
-    let outcome = world.run(&[], "mixed").good();
-    let texts = outcome.tool_texts();
-    assert!(texts[0].contains("hello"));
-    assert!(texts[1].contains("invalid_batch_input"));
-    assert!(texts[2].starts_with("(tool failed: there is no tool"));
-}
-
-#[test]
-fn a_member_that_no_window_has_room_for_is_dropped_and_the_batch_is_answered() {
-    let world = batching().says([
-        batch(json!([echo("a", "hello"), echo("b", "long-output")])),
-        report("done"),
-    ]);
-    let outcome = world
-        .run(
-            &[
-                "--no-tool-output-paging",
-                "--override",
-                "contextWindow=6100",
-            ],
-            "heavy",
-        )
-        .good();
-    let results = results(&outcome);
-    assert_eq!(results[0]["output"], "hello");
-    assert_eq!(results[1]["dropped"], true, "{results:?}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::reply::{calls, echo, report, report_call, text};
+use crate::reply::{calls, echo, message, report, report_call, text};
 use crate::world::{Outcome, World};
 
 /// The ids of the calls of each assistant message, and those that the tool messages after it answer.
@@ -56,6 +56,14 @@ fn the_conversation_is_system_user_then_assistant_and_tool_in_turn_up_to_the_rep
     for (called, answered) in links(&outcome) {
         assert_eq!(called, answered, "{conversation:#}");
     }
+    let sent = &outcome.requests[2]["messages"];
+    for (at, role) in expected[..6].iter().enumerate() {
+        assert_eq!(sent[at]["role"], *role, "{sent:#}");
+    }
+    assert_eq!(
+        (&sent[3]["content"], &sent[5]["content"]),
+        (&json!("one"), &json!("two"))
+    );
 }
 
 #[test]
@@ -97,6 +105,20 @@ fn every_call_is_answered_by_its_id_and_a_failure_reads_tool_failed() {
 }
 
 #[test]
+fn an_empty_reply_is_not_kept_and_told_of_once() {
+    let null = message(&json!({ "role": "assistant", "content": null }), "stop");
+    for reply in [text(""), null] {
+        let world = World::new().says([reply.clone(), report("done")]);
+        let outcome = world.run(&[], "say").good();
+        let told = outcome.requests[1].said();
+        assert_eq!(told.matches("System notice").count(), 1, "{reply:?}");
+        assert_eq!(outcome.roles(), ["system", "user", "assistant"]);
+        let stored = outcome.result["conversation"].to_string();
+        assert!(!stored.contains("System notice"), "{reply:?}: {stored}");
+    }
+}
+
+#[test]
 fn a_retry_notice_is_in_one_request_and_never_in_the_conversation() {
     let world = World::with_tools().says([text("Let me think."), echo("hello"), report("done")]);
     let outcome = world.run(&[], "do it").good();
@@ -113,21 +135,5 @@ fn a_retry_notice_is_in_one_request_and_never_in_the_conversation() {
     assert_eq!(
         outcome.roles(),
         ["system", "user", "assistant", "tool", "assistant"]
-    );
-}
-
-#[test]
-fn the_instruction_of_the_last_turn_is_never_in_the_conversation() {
-    let world = World::with_tools()
-        .front("maxTurns: 2")
-        .says([echo("hello"), report("done")]);
-    let outcome = world.run(&[], "do it").good();
-    let instruction = "this is the last turn";
-    assert!(!outcome.requests[0].said().contains(instruction));
-    assert_eq!(outcome.requests[1].said().matches(instruction).count(), 1);
-    assert!(
-        !outcome.result["conversation"]
-            .to_string()
-            .contains(instruction)
     );
 }

@@ -8,20 +8,6 @@ use crate::reply::{echo, refusal, report, report_tag, text};
 use crate::world::{World, peak_kb, start};
 
 #[test]
-fn a_run_that_went_well_has_the_order_of_messages_that_is_promised() {
-    let world = World::with_tools().says([echo("a"), report("done")]);
-    let outcome = world.run(&[], "do it").good();
-    assert_eq!(
-        outcome.roles()[..4],
-        ["system", "user", "assistant", "tool"]
-    );
-    assert_eq!(outcome.roles().last(), Some(&"assistant"));
-    assert_eq!(outcome.report()["status"], "success");
-    assert_eq!(outcome.account_fields("tool", "status")[0], "ok");
-    assert_eq!(outcome.result.get("error"), None);
-}
-
-#[test]
 fn every_way_to_end_gives_a_result_and_its_exit_code() {
     let rows = [
         ("a report", report("done"), 0, true, Some("success")),
@@ -119,25 +105,6 @@ fn a_run_that_was_killed_is_taken_up_again_and_repeats_no_turn() {
     assert_eq!(outcome.tool_texts()[..2], ["a", "b"]);
     assert_eq!(outcome.report()["content"], "done");
     assert_eq!(outcome.requests.len(), 4);
-}
-
-#[test]
-fn each_turn_begins_once_and_each_account_names_its_run_and_agent() {
-    let world = World::with_tools().says([echo("a"), report("done")]);
-    let outcome = world.run(&[], "count").good();
-    let log = world.log(outcome.run_id());
-    let begun = log
-        .iter()
-        .filter(|it| it["kind"] == "attempt_started" && it["data"]["attempt"] == 1);
-    assert_eq!(begun.count(), 2);
-    let accounts = [outcome.accounts("llm"), outcome.accounts("tool")].concat();
-    for account in accounts {
-        assert_eq!(account["txnId"], outcome.run_id());
-        assert_eq!(account["originTxnId"], outcome.run_id());
-        assert_eq!(account["agentId"], "agent");
-        assert_eq!(account["callPath"], "agent");
-        assert_eq!(account.get("parentTxnId"), None);
-    }
 }
 
 /// A tenth of what a program takes that keeps every request.

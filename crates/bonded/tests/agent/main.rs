@@ -4,8 +4,6 @@
 use bonded_testkit::{issuer, provider};
 
 mod outcome;
-#[path = "../../../testkit/tests/installed/program.rs"]
-mod program;
 mod reply;
 mod world;
 
@@ -21,11 +19,9 @@ mod confined;
 mod context;
 mod conversation;
 mod each;
-mod empty;
 mod endings;
 mod failures;
 mod hostile;
-mod last_turn;
 mod layers;
 mod ledger;
 mod live;
@@ -38,18 +34,15 @@ mod published;
 mod queues;
 mod reasoning;
 mod refused;
-mod report;
 mod reports;
 mod rest;
 mod sampling;
 mod secrets;
 mod servers;
-mod smoke;
 mod snapshots;
 mod spoken;
 mod sub_agents;
 mod summary;
-mod tags;
 mod thoughts;
 mod transports;
 mod turns;

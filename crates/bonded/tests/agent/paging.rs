@@ -87,13 +87,6 @@ fn an_agent_without_tools_has_nothing_to_read_on_in() {
 }
 
 #[test]
-fn a_handle_that_is_none_is_told_to_the_model() {
-    let world = World::with_tools().says([page(0), report("done")]);
-    let outcome = world.run(&FLAGS, "read").good();
-    assert!(outcome.tool_texts()[0].starts_with("(tool failed: there is no such handle"));
-}
-
-#[test]
 fn without_paging_nothing_is_kept_and_nothing_is_offered() {
     let world = World::with_tools().says([echo("long-output"), report("done")]);
     let outcome = world.run(&[OFF, FLAGS[0], FLAGS[1]], "cut").good();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::reply::{calls, report, tag, text};
+use crate::reply::{calls, report};
 use crate::world::World;
 
 const PROGRESS: &str = "agent__progress_report";
@@ -50,19 +50,4 @@ fn progress_is_offered_where_it_is_wanted_and_there_is_something_to_do() {
         World::new().front("tools: batch"),
         &["--progress-reports"]
     ));
-}
-
-#[test]
-fn where_calls_are_tags_progress_has_its_own_slot() {
-    let said = tag("PROGRESS", "", "reading the mail");
-    let echoed = tag("0001", "tool=\"test__test\"", r#"{"text":"hello"}"#);
-    let world = World::with_tools().says([text(&format!("{said}{echoed}")), report("done")]);
-    let flags = ["--progress-reports", "--tooling-transport", "xml"];
-    let outcome = world.run(&flags, "work").good();
-    assert!(outcome.requests[0].last().contains("-PROGRESS"));
-    assert!(
-        outcome.stderr.contains("progress: reading the mail"),
-        "{}",
-        outcome.stderr
-    );
 }

@@ -108,35 +108,6 @@ fn headers_of_the_configuration_are_sent() {
 }
 
 #[test]
-fn the_conversation_is_sent_whole_and_in_order() {
-    let world =
-        World::with_tools()
-            .prompt("You are precise.")
-            .says([echo("a"), echo("b"), report("done")]);
-    let outcome = world.run(&[], "count").good();
-    let messages = outcome.requests[2]["messages"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    let roles: Vec<_> = messages
-        .iter()
-        .filter_map(|it| it["role"].as_str())
-        .collect();
-    assert_eq!(
-        roles[..6],
-        ["system", "user", "assistant", "tool", "assistant", "tool"]
-    );
-    assert!(
-        messages[0]["content"]
-            .as_str()
-            .is_some_and(|it| it.starts_with("You are precise."))
-    );
-    assert_eq!(messages[1]["content"], "count");
-    assert_eq!(messages[3]["content"], "a");
-    assert_eq!(messages[5]["content"], "b");
-}
-
-#[test]
 fn custom_fields_stand_in_every_request_and_no_secret_enters_the_log_by_them() {
     let provider = |custom: Value| json!({ "providers": { "first": { "custom": custom } } });
     let world = World::new()

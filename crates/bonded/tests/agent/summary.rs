@@ -9,7 +9,6 @@ use crate::world::{World, start};
 
 const SUMMARY: &str = "Each place held the same words.";
 const SUM_UP: &str = "Sum it up now";
-const FULL: &str = "the context is full";
 
 const FLAGS: [&str; 8] = [
     "--id",
@@ -88,17 +87,6 @@ fn a_run_without_room_sums_up_once_and_goes_on_to_its_answer() {
             "it is no turn of its own"
         );
     }
-}
-
-#[test]
-fn without_it_the_same_run_is_brought_to_its_end() {
-    let full = turns_until_full();
-    let world = small().says(turns(full).chain([report_call("done")]));
-    let outcome = world.run(&FLAGS, "look around").good();
-    assert!(outcome.requests[full].said().contains(FULL));
-    let log = world.sound_log(outcome.run_id());
-    assert_eq!(of_kind(&log, "context_guarded").len(), 1);
-    assert_eq!(of_kind(&log, "context_summarised").len(), 0);
 }
 
 /// Starts a run, kills it when it was asked so often, and takes it up again.

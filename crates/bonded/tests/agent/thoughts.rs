@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::reply::{Reply, raw, refusal, report_tag};
+use crate::reply::{Reply, raw, reasoning, refusal, report, report_tag};
 use crate::world::{Outcome, World};
 
 /// An answer in the format of Anthropic.
@@ -94,6 +94,21 @@ fn an_unsigned_thought_is_kept_in_the_conversation_and_not_sent_back() {
         outcome.messages("assistant")[0]["reasoning"],
         "I should listen."
     );
+}
+
+#[test]
+fn reasoning_alone_comes_back_to_its_provider_and_no_message_is_empty() {
+    let world = World::new().says([reasoning("I should look.", ""), report("done")]);
+    let outcome = world.run(&["--max-retries", "1"], "think").good();
+    assert_eq!(outcome.result["turns"], 2);
+    assert_eq!(outcome.account_fields("llm", "status"), ["ok", "ok"]);
+    let kept = outcome.messages("assistant");
+    assert_eq!(kept[0]["reasoning"], "I should look.");
+    let sent = outcome.requests[1]["messages"].as_array().cloned();
+    let sent = sent.unwrap_or_default();
+    let own = sent.iter().find(|it| it["role"] == "assistant");
+    assert_eq!(own.map(|it| &it["content"]), Some(&json!("I should look.")));
+    assert!(sent.iter().all(|it| it["content"] != ""), "{sent:?}");
 }
 
 #[test]

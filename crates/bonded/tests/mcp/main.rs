@@ -1,7 +1,7 @@
 //! Agents as tools of MCP clients: the real program over stdio and HTTP, official clients, and the public
 //! conformance suite, which wants tools of its own: it is answered by the program's protocol layer with those.
 
-use bonded_testkit::{http, place};
+use bonded_testkit::{http, installed, place};
 
 #[path = "../serve/served.rs"]
 #[expect(dead_code, reason = "nobody chats here")]
@@ -14,7 +14,6 @@ mod conformance;
 mod endings;
 mod fixture;
 mod hostile;
-mod installed;
 mod resources;
 mod resume;
 mod reviews;

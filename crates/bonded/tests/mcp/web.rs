@@ -260,16 +260,9 @@ fn a_stop_lets_go_of_the_calls_that_take_too_long_and_their_clients_are_told() {
 
 /// Sends all of a body but its end.
 fn almost(served: &Served, session: &str, body: &[u8]) -> std::net::TcpStream {
-    use std::io::Write as _;
     let headers = format!("{BOTH}{session}\r\nContent-Type: application/json");
     let head = served.head("POST /mcp", &headers);
-    let mut stream = http::connect(&served.address);
-    let head = format!("{head}\r\nContent-Length: {}\r\n\r\n", body.len() + 1);
-    let sent = stream
-        .write_all(head.as_bytes())
-        .and_then(|()| stream.write_all(body));
-    sent.expect("the server takes it in");
-    stream
+    http::send_almost(&served.address, &head, body)
 }
 
 #[test]

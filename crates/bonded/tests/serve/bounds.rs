@@ -1,6 +1,5 @@
 //! What a server may have of the machine, and what it does when there is no more.
 
-use std::io::Write as _;
 use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
@@ -106,13 +105,7 @@ fn threads_do_not_become_more_by_those_who_ask_at_the_same_time() {
 fn almost(served: &Served, body: &[u8]) -> TcpStream {
     let headers = "\r\nContent-Type: application/json";
     let head = served.head("POST /v1/chat/completions", headers);
-    let mut stream = http::connect(&served.address);
-    let head = format!("{head}\r\nContent-Length: {}\r\n\r\n", body.len() + 1);
-    let sent = stream
-        .write_all(head.as_bytes())
-        .and_then(|()| stream.write_all(body));
-    sent.expect("the server takes it in");
-    stream
+    http::send_almost(&served.address, &head, body)
 }
 
 #[test]

@@ -3,23 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use bonded_testkit::installed::{SDK_PYTHON, installed};
 use serde_json::{Value, json};
 
 use crate::served::{Served, report};
 
 /// Runs a client's script, unless its SDK is not here and nobody promised it.
 fn check(variable: &str, flags: &[&str], script: &str) {
-    let Some(program) = std::env::var_os(variable) else {
-        assert!(
-            std::env::var_os("BONDED_XTASK").is_none(),
-            "{variable} is not set: `cargo xtask test` must install the SDKs and name them"
-        );
-        #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
-        {
-            eprintln!(
-                "not run: {variable} is not set; `cargo xtask sdk` installs the SDKs and names them"
-            );
-        }
+    let Some(program) = installed(variable) else {
         return;
     };
     let fails: Value = json!({ "fail": "auth", "message": "bad key" });
@@ -53,7 +44,7 @@ fn check(variable: &str, flags: &[&str], script: &str) {
 #[test]
 fn the_python_sdk_finds_models_answers_streams_and_errors_as_it_expects_them() {
     // Isolated, so that the script's own name does not hide the SDK's.
-    check("BONDED_SDK_PYTHON", &["-I"], "openai.py");
+    check(SDK_PYTHON, &["-I"], "openai.py");
 }
 
 #[test]

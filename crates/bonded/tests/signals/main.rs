@@ -16,11 +16,3 @@ mod runs;
 mod served;
 mod sessions;
 mod talk;
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the seed must be known to repeat what was found"
-)]
-fn tell(line: &str) {
-    eprintln!("{line}");
-}

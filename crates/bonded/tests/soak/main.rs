@@ -23,21 +23,13 @@ mod world;
 use std::thread;
 use std::time::Duration;
 
-use rng::{number, seed};
+use rng::{number, seed, tell};
 use world::World;
 
 /// Long enough for every kind of request and fault to come up; what grows is not judged then.
 const SECONDS_DEFAULT: u64 = 8;
 
 const SEED: &str = "BONDED_SOAK_SEED";
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the figures are what this is run for, and the seed repeats them"
-)]
-fn tell(line: &str) {
-    eprintln!("{line}");
-}
 
 #[test]
 fn servers_under_load_and_faults_answer_rightly_and_do_not_grow() {

@@ -57,10 +57,10 @@ fn answer(asked: &Asked, mut rng: Rng) -> Reply {
 
 /// What the model says: the fields of a message.
 fn reply(asked: &Asked) -> Value {
-    let texts = asked.texts();
-    if let Some(memory) = texts.iter().find(|text| text.starts_with("RAM:")) {
-        return json!({ "role": "assistant", "content": looped(memory) });
+    if let Some(run) = asked.memory("run_id") {
+        return json!({ "role": "assistant", "content": looped(&run) });
     }
+    let texts = asked.texts();
     let ticket = texts.iter().find_map(|text| {
         let (_, rest) = text.split_once("ticket-")?;
         rest.split_once("-end")?.0.parse::<u64>().ok()
@@ -98,12 +98,9 @@ fn called(tool: &str, arguments: &Value) -> Value {
 }
 
 /// An agent that works in loops makes one note, which names its run, and is at its end.
-fn looped(memory: &str) -> String {
-    let run = memory
-        .lines()
-        .find_map(|line| line.strip_prefix("run_id: "))
-        .and_then(|line| serde_json::from_str::<String>(line).ok());
-    let note = json!({ "title": format!("agent {}", run.unwrap_or_default()), "markdown": "made" });
+fn looped(run: &Value) -> String {
+    let run = run.as_str().unwrap_or_default();
+    let note = json!({ "title": format!("agent {run}"), "markdown": "made" });
     format!(
         "<record_add><keywords>soak</keywords><value>{note}</value></record_add>\
          <state_add><state>idle</state></state_add>"

@@ -112,7 +112,7 @@ pub(crate) fn check(world: &World) -> Vec<String> {
         }
     }
     for (status, count) in &by_status {
-        crate::tell(&format!("runs of the rule: {count} {status}"));
+        crate::rng::tell(&format!("runs of the rule: {count} {status}"));
     }
     if runs.len() != set_off {
         findings.push(format!("{DOOR}: {} runs for {set_off} notes", runs.len()));

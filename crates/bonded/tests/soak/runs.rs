@@ -125,7 +125,7 @@ pub(crate) fn check_store(process: &Process) -> Vec<String> {
     let verified = verified.expect("the program can be started");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let count = text(&verified.stdout).lines().count();
-    crate::tell(&format!("{}: {count} runs verified", process.name));
+    crate::rng::tell(&format!("{}: {count} runs verified", process.name));
     match verified.status.code() {
         // Nobody has kept heads to compare with.
         Some(0 | 7) => vec![],

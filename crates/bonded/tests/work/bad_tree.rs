@@ -197,14 +197,3 @@ fn an_empty_tree_can_be_worked_on_whatever_comes_of_it() {
     expect_status(&result, "failure", "Tests failed");
     assert_eq!(world.result(&item("two", 1))["status"], "success");
 }
-
-#[test]
-fn a_plan_whose_commands_would_have_no_sandbox_is_refused() {
-    let world = World::plain();
-    world.agent(1, &[writes("new.txt", "x")]);
-    let before = world.state();
-    let refused = world.work(&item("one", 1), &["--sandbox", "full"]);
-    refused.fails_with(4, "usage");
-    refused.says("bonded work needs a sandbox");
-    before.expect_same(&world.state(), "nothing ran");
-}

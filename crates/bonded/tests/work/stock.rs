@@ -7,30 +7,14 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use crate::done::text;
+use bonded_testkit::installed::{SDK_PYTHON, installed};
+
 use crate::place::{finish, start};
 use crate::world::{World, item, receipt, with_fields, writes};
 
-const PYTHON: &str = "BONDED_SDK_PYTHON";
-
-/// The interpreter that has the package; `None`, and a word about it, where nobody has installed it.
-fn python() -> Option<std::ffi::OsString> {
-    let found = std::env::var_os(PYTHON);
-    assert!(
-        found.is_some() || std::env::var_os("BONDED_XTASK").is_none(),
-        "{PYTHON} is not set: `cargo xtask test` must install what it names"
-    );
-    if found.is_none() {
-        #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
-        {
-            eprintln!("not run: {PYTHON} is not set; `cargo xtask sdk` installs what it names");
-        }
-    }
-    found
-}
-
 #[test]
 fn a_stock_verifier_accepts_the_envelope_of_every_outcome_and_refuses_a_changed_one() {
-    let Some(python) = python() else {
+    let Some(python) = installed(SDK_PYTHON) else {
         return;
     };
     let world = World::plain();

@@ -9,8 +9,7 @@ use crate::SEED;
 use crate::boundary::Boundary;
 use crate::place::finish;
 use crate::plans::{furnish, git, one_item, script};
-use crate::rng::{Rng, number, seed};
-use crate::tell;
+use crate::rng::{Rng, number, seed, tell};
 use crate::world::{Kill, World};
 
 const KILLS_DEFAULT: u64 = 8;

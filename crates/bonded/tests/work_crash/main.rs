@@ -20,16 +20,5 @@ mod single;
 mod snapshot;
 mod world;
 
-/// How many moments there are for each signal; without it two in all.
-const SIGNAL_ROUNDS: &str = "BONDED_SIGNAL_ROUNDS";
-
 /// Which random moments and trees are chosen.
 const SEED: &str = "BONDED_WORK_CRASH_SEED";
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the seed must be known to repeat what was found"
-)]
-fn tell(line: &str) {
-    eprintln!("{line}");
-}

@@ -12,10 +12,9 @@ use crate::SEED;
 use crate::boundary::{Boundary, Lookout, files_below};
 use crate::place::finish;
 use crate::plans::{furnish, one_item, script, three_items};
-use crate::rng::{Rng, number, seed};
+use crate::rng::{Rng, number, seed, tell};
 use crate::runs::Finished;
 use crate::snapshot::Snapshot;
-use crate::tell;
 use crate::world::{End, Kill, World};
 
 const KILLS_DEFAULT: u64 = 16;

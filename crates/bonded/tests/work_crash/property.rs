@@ -8,9 +8,8 @@ use crate::SEED;
 use crate::place::{call, done, finish, parse};
 use crate::plans::git;
 use crate::random_tree::{edits, plant};
-use crate::rng::{Rng, number, seed};
+use crate::rng::{Rng, number, seed, tell};
 use crate::snapshot::Snapshot;
-use crate::tell;
 use crate::world::{Kill, World};
 
 const TREES_DEFAULT: u64 = 6;

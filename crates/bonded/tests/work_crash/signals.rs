@@ -1,32 +1,18 @@
 //! Every signal to a plan at random moments: whatever stopped it, when it is resumed it comes to the same end.
 
-use std::process::Child;
-use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use bonded_testkit::signals::{sent, signalled};
+use rustix::process::Signal;
 
+use crate::SEED;
 use crate::boundary::resolve;
 use crate::matrix::{Undisturbed, with_context};
-use crate::place::{Done, finish};
+use crate::place::Done;
 use crate::plans::{one_item, three_items};
-use crate::rng::{Rng, number, seed};
+use crate::rng::{Rng, seed, tell};
 use crate::runs::Finished;
 use crate::world::World;
-use crate::{SEED, SIGNAL_ROUNDS, tell};
-
-const SIGNALS: [Signal; 7] = [
-    Signal::INT,
-    Signal::TERM,
-    Signal::HUP,
-    Signal::QUIT,
-    Signal::KILL,
-    Signal::USR1,
-    Signal::PIPE,
-];
-
-/// How many there are of all signals together where nobody asks for more.
-const FEW: u64 = 2;
 
 #[test]
 fn a_plan_that_is_sent_any_signal_comes_to_the_same_end_unless_a_person_has_ended_it() {
@@ -35,10 +21,7 @@ fn a_plan_that_is_sent_any_signal_comes_to_the_same_end_unless_a_person_has_ende
     let undisturbed = Undisturbed::new(three_items());
     let first = Undisturbed::new(one_item()).end.tree;
     let trees = [&undisturbed.before, &first, &undisturbed.end.tree];
-    let sent: Vec<Signal> = match number(SIGNAL_ROUNDS) {
-        Some(rounds) => (0..rounds).flat_map(|_| SIGNALS).collect(),
-        None => (0..FEW).map(|_| *rng.one_of(&SIGNALS)).collect(),
-    };
+    let sent = sent(&mut rng);
     let within = u64::try_from(undisturbed.took.as_micros()).unwrap_or(u64::MAX);
     for signal in &sent {
         let after = Duration::from_micros(rng.below(within));
@@ -54,14 +37,6 @@ fn a_plan_that_is_sent_any_signal_comes_to_the_same_end_unless_a_person_has_ende
         );
     }
     tell(&format!("{} signals to plans, {SEED}={seed}", sent.len()));
-}
-
-/// Sends a signal after a while and waits for the end.
-fn signalled(child: Child, signal: Signal, after: Duration) -> Done {
-    thread::sleep(after);
-    // One that has ended, and was not waited for yet, takes it as well.
-    kill_process(Pid::from_child(&child), signal).expect("a child can be signalled");
-    finish(child)
 }
 
 /// An item of the plan fails by itself, so that a plan that nobody disturbs ends with 1.

@@ -250,19 +250,12 @@ fn what_is_no_request_is_refused_or_cut_off() {
 
 /// Sends all of a body but its end.
 fn almost(server: &Server, body: &[u8]) -> std::net::TcpStream {
-    use std::io::Write as _;
-    let (address, headers) = (&server.address, server.owner.headers());
-    let head = format!(
-        "POST /api/notes HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nIdempotency-Key: k{headers}\r\n\
-         Connection: close\r\nContent-Length: {}\r\n\r\n",
-        body.len() + 1
+    let headers = format!(
+        "Content-Type: application/json\r\nIdempotency-Key: k{}\r\nConnection: close",
+        server.owner.headers()
     );
-    let mut stream = http::connect(address);
-    let sent = stream
-        .write_all(head.as_bytes())
-        .and_then(|()| stream.write_all(body));
-    sent.expect("the server takes it in");
-    stream
+    let head = http::head(&server.address, "POST /api/notes", &headers);
+    http::send_almost(&server.address, &head, body)
 }
 
 #[test]

@@ -8,9 +8,8 @@ use rustix::process::Signal;
 
 use crate::SEED;
 use crate::place::{Place, finish, start};
-use crate::rng::{Rng, number, seed};
+use crate::rng::{Rng, number, seed, tell};
 use crate::server::{Server, Shared};
-use crate::tell;
 
 /// What a first start makes, one after the other.
 const MADE: [&str; 6] = [

@@ -20,7 +20,8 @@ mod writer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use rng::{number, seed};
+use bonded_testkit::signals::{ROUNDS, SIGNALS};
+use rng::{number, seed, tell};
 use rustix::process::Signal;
 
 const KILLS_DEFAULT: u64 = 12;
@@ -28,37 +29,18 @@ const KILLS_DEFAULT: u64 = 12;
 /// Which random moments and writes are chosen.
 const SEED: &str = "BONDED_WORKSPACE_CRASH_SEED";
 
-#[expect(
-    clippy::print_stderr,
-    reason = "the seed must be known to repeat what was found"
-)]
-fn tell(line: &str) {
-    eprintln!("{line}");
-}
-
 #[test]
 fn a_server_that_is_killed_under_load_loses_nothing_repeats_nothing_and_misses_nothing() {
     let kills = number("BONDED_WORKSPACE_CRASH_KILLS").unwrap_or(KILLS_DEFAULT);
     weather(kills, &[Signal::KILL]);
 }
 
-/// Of all signals the server is sent these; HUP and PIPE change nothing.
-const SIGNALS: [Signal; 7] = [
-    Signal::INT,
-    Signal::TERM,
-    Signal::HUP,
-    Signal::QUIT,
-    Signal::KILL,
-    Signal::USR1,
-    Signal::PIPE,
-];
-
 /// Where nobody says how many moments each signal has, there are so many in all.
 const SIGNALS_DEFAULT: u64 = 3;
 
 #[test]
 fn a_server_that_is_sent_any_signal_under_load_loses_nothing_repeats_nothing_and_misses_nothing() {
-    let rounds = number("BONDED_SIGNAL_ROUNDS");
+    let rounds = number(ROUNDS);
     let sent = rounds.map_or(SIGNALS_DEFAULT, |rounds| rounds * SIGNALS.len() as u64);
     weather(sent, &SIGNALS);
 }

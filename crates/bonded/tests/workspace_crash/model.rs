@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bonded_testkit::provider::{Asked, Provider, Reply, said_to};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::server::Shared;
 
@@ -47,26 +47,21 @@ fn answer(asked: &Asked, shared: &Shared) -> Reply {
 
 /// What the model says, and whether it is the last it has to say.
 fn reply(asked: &Asked) -> (String, bool) {
-    let mut texts = asked.texts().into_iter();
-    let shown = texts.find(|text| text.starts_with("RAM:"));
-    let shown = shown.unwrap_or_else(|| panic!("no memory is shown: {}", asked.text));
-    let memory = |key: &str| -> Option<Value> {
-        let line = shown
-            .lines()
-            .find_map(|line| line.strip_prefix(&format!("{key}: ")))?;
-        serde_json::from_str(line).ok()
-    };
-    let run = memory("run_id").unwrap_or_default();
-    let run = run.as_str().expect("the memory names the run");
-    let total = memory("total").and_then(|it| it.as_u64()).unwrap_or(0);
-    let mark = memory("mark").unwrap_or_default();
+    let run = asked.memory("run_id").unwrap_or_default();
+    let run = run.as_str();
+    let run = run.unwrap_or_else(|| panic!("no memory names the run: {}", asked.text));
+    let total = asked
+        .memory("total")
+        .and_then(|it| it.as_u64())
+        .unwrap_or(0);
+    let mark = asked.memory("mark").unwrap_or_default();
     let mark = mark.as_str().and_then(|mark| mark.split_once(' '));
     let number = match mark {
         Some((known, number)) if known == run => number.parse().map_or(0, |it: u64| it + 1),
         _ => 0,
     };
     let is_last = number + 1 >= loops_of(run);
-    let said = instructions(run, number, total, shown.contains(CHAIN));
+    let said = instructions(run, number, total, asked.said().contains(CHAIN));
     match is_last {
         true => (
             format!("{said}<state_add><state>idle</state></state_add>"),

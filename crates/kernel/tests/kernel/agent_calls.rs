@@ -3,7 +3,7 @@
 use bonded_kernel::{Encoding, Event, Finish, RefusalCode, RejectReason, Reply, TerminationKind};
 use serde_json::json;
 
-use crate::agent_common::{REPORT, agent, markdown, stopped};
+use crate::agent_common::{NONCE, REPORT, agent, markdown, stopped};
 use crate::common::{World, call, look, push, reply, text};
 
 /// The repairs that the log tells of: original, steps, result.
@@ -24,6 +24,7 @@ fn repairs(world: &World) -> Vec<(String, usize, String)> {
 fn almost_json_is_mended_and_the_log_tells_how() {
     let rows = [
         r#"{'path': 'a'}"#,
+        r#"{path: "a",}"#,
         r#"{"path": "a""#,
         "```json\n{\"path\": \"a\"}\n```",
         r#"Sure: {"path": "a"} there"#,
@@ -104,14 +105,15 @@ fn when_no_call_can_be_read_nothing_is_executed_and_the_model_is_asked_again() {
 
 #[test]
 fn arguments_cut_by_the_output_limit_are_never_completed() {
-    let mut world = agent(Encoding::Native).begin();
-    let cut = stopped(
-        Finish::Length,
-        reply([look("a"), call("push", r#"{"text": "half a sen"#)]),
-    );
-    world.reply(cut);
-    world.ok("a spade");
-    assert_eq!(world.invoked(), [(0, "look".to_owned())]);
+    // The second lacks nothing but its brace, and would be mended had the model stopped by itself.
+    for written in [r#"{"text": "half a sen"#, r#"{"text": "whole""#] {
+        let mut world = agent(Encoding::Native).begin();
+        let cut = stopped(Finish::Length, reply([look("a"), call("push", written)]));
+        world.reply(cut);
+        world.ok("a spade");
+        assert_eq!(world.invoked(), [(0, "look".to_owned())], "{written}");
+        assert!(world.results()[1].1.contains("cut by its output limit"));
+    }
 }
 
 #[test]
@@ -137,13 +139,16 @@ fn a_name_that_plainly_means_a_tool_is_taken_for_it() {
 
 #[test]
 fn an_unknown_tool_is_not_executed_and_the_run_goes_on() {
-    let long = "x".repeat(300);
+    let long = "x".repeat(10_000);
+    let of_a_tag = format!("ai-agent-{NONCE}-FINAL");
     for name in [
         "shell",
         "functions.shell",
         "functions.",
         "",
-        long.as_str(),
+        &long[..300],
+        &long,
+        &of_a_tag,
         "a b/c",
     ] {
         let mut world = agent(Encoding::Native).begin();
@@ -154,6 +159,7 @@ fn an_unknown_tool_is_not_executed_and_the_run_goes_on() {
             results[0].1.starts_with("(tool failed: there is no tool"),
             "{results:?}"
         );
+        assert!(results[0].1.len() < 1_000, "{} bytes", results[0].1.len());
         assert!(world.is_asking());
     }
 }

@@ -56,6 +56,9 @@ fn the_model_has_no_say_in_the_status() {
     world.reply(reply([report_call(&said)]));
     assert!(world.is_reported_by(ReportSource::ToolCall));
     assert_eq!(world.ended(), Some(TerminationKind::Done));
+    let mut world = agent(Encoding::XmlFinal).begin();
+    world.reply(text(&tag("FINAL", r#"status="failure""#, "bad")));
+    assert!(world.is_reported_by(ReportSource::Xml));
 }
 
 #[test]
@@ -78,10 +81,13 @@ fn another_format_than_the_expected_one_is_put_right() {
         "{:?}",
         world.results()
     );
-    let mut world = agent(Encoding::XmlFinal).begin();
-    world.reply(text(&tag("FINAL", r#"format="json""#, "tidy")));
-    assert_eq!(world.report().format, ReportFormat::Markdown);
-    assert!(world.is_reported_by(ReportSource::Xml));
+    for format in ["json", "no-such-format"] {
+        let mut world = agent(Encoding::XmlFinal).begin();
+        let attributes = format!("format=\"{format}\"");
+        world.reply(text(&tag("FINAL", &attributes, "tidy")));
+        assert_eq!(world.report().format, ReportFormat::Markdown);
+        assert!(world.is_reported_by(ReportSource::Xml));
+    }
 }
 
 #[test]
@@ -158,6 +164,30 @@ fn a_report_that_cannot_be_read_collapses_the_turns_once() {
     assert_eq!(world.offered_tools(), [REPORT]);
     world.reply(reply([markdown("tidy")]));
     assert!(world.is_reported_by(ReportSource::ToolCall));
+}
+
+#[test]
+fn a_bad_report_before_the_last_turn_adds_no_turn_and_two_faults_shorten_the_run_once() {
+    let wrong = || report_call(&json!({ "report_format": "markdown" }));
+    let mut world = agent(Encoding::Native).turns(5).begin();
+    for nth in 1..=3 {
+        world.turn(look(&format!("{nth}")), "a spade");
+    }
+    world.reply(reply([wrong()]));
+    world.reply(reply([markdown("tidy")]));
+    assert_eq!((world.run.turn(), world.content()), (5, "tidy".into()));
+    let mut world = agent(Encoding::Native).turns(9).begin();
+    world.reply(reply([call("look", "no object"), wrong()]));
+    assert_eq!(
+        (world.run.turn(), world.offered_tools()),
+        (2, vec![REPORT.to_owned()])
+    );
+    // What is wrong again in that turn ends the run with it.
+    while world.ended().is_none() {
+        world.reply(reply([wrong()]));
+    }
+    assert_eq!(world.run.turn(), 2);
+    assert_eq!(world.synthetic_reason(), "final_report_tool_failed");
 }
 
 #[test]

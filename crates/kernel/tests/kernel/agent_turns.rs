@@ -176,11 +176,15 @@ fn the_next_target_is_asked_at_once_after_network_timeout_and_model_errors() {
 
 #[test]
 fn auth_and_quota_end_the_run_at_once_with_what_the_provider_said() {
-    for class in [FailureClass::Auth, FailureClass::Quota] {
+    use FailureClass::{Auth, Quota};
+    for (class, turns_before) in [(Auth, 0), (Quota, 0), (Auth, 1)] {
         let mut world = agent(Encoding::Native).targets(3).begin();
+        for _ in 0..turns_before {
+            world.turn(look("a"), "a spade");
+        }
         world.fail_as(class);
         assert_eq!(world.ended(), Some(TerminationKind::Fatal), "{class:?}");
-        assert_eq!(world.count("attempt_started"), 1);
+        assert_eq!(world.count("attempt_started"), turns_before + 1);
         assert!(world.reason().contains(class.as_str()) && world.reason().contains("it broke"));
         assert_eq!(world.run.report(), None);
     }
@@ -203,11 +207,15 @@ fn attempts_used_up_by_rejected_replies_lead_to_the_next_turn() {
 
 #[test]
 fn attempts_used_up_by_a_failing_provider_end_the_run_with_its_message() {
-    let mut world = agent(Encoding::Native).turns(5).attempts(1).begin();
-    world.fail_as(FailureClass::Timeout);
-    assert_eq!(world.ended(), Some(TerminationKind::Fatal));
-    assert!(world.reason().contains("it broke"), "{}", world.reason());
-    assert_eq!(world.count("attempt_started"), 1);
+    for attempts in [1, 2, 3] {
+        let mut world = agent(Encoding::Native).turns(5).attempts(attempts).begin();
+        while world.ended().is_none() {
+            world.fail_and_wait(FailureClass::Timeout);
+        }
+        assert_eq!(world.ended(), Some(TerminationKind::Fatal));
+        assert!(world.reason().contains("it broke"), "{}", world.reason());
+        assert_eq!(world.count("attempt_started"), attempts as usize);
+    }
 }
 
 #[test]
@@ -350,6 +358,13 @@ fn calls_beyond_the_cap_are_refused_and_the_report_is_not_counted() {
     assert!(
         results[1].1.starts_with("(tool failed: only 1 call"),
         "{results:?}"
+    );
+    let mut world = agent(Encoding::Native).calls(1).begin();
+    world.reply(reply([push("a"), push("b"), markdown("tidy")]));
+    assert_eq!(
+        world.content(),
+        "tidy",
+        "a good one is taken beyond the cap"
     );
 }
 

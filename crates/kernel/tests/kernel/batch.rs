@@ -136,6 +136,11 @@ fn each_bad_member_fails_alone_with_a_code_of_its_own() {
         let results = results(&world);
         assert_eq!(results[0]["error"]["code"], code);
         assert_eq!(results[0]["ok"], false);
+        assert_eq!(
+            world.invoked().len(),
+            2,
+            "{code}: the good one and the batch"
+        );
         assert_eq!(results[1]["output"], "a spade", "{code}");
         assert_eq!(world.run.turn(), 2);
     }

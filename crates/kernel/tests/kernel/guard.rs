@@ -165,6 +165,34 @@ fn an_output_that_does_not_fit_is_replaced_by_the_stub_and_only_the_report_is_le
 }
 
 #[test]
+fn after_a_drop_those_in_flight_finish_and_only_the_report_is_left() {
+    let mut world = agent(Encoding::Native).windows(&[WINDOW]).begin();
+    // A failed attempt does not disturb the guard.
+    world.fail_and_wait(FailureClass::Model);
+    world.reply(reply([look("a"), look("b"), look("c")]));
+    for output in ["a spade", &huge(), "a rake"] {
+        world.ok(output);
+    }
+    let results: Vec<String> = world.results().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(
+        results,
+        ["a spade", STUB, "a rake"],
+        "they ran side by side"
+    );
+    assert_eq!(world.offered_tools(), [REPORT]);
+    assert!(world.notices_text().contains("the context is full"));
+    let told = world.conversation();
+    assert!(
+        told.iter()
+            .all(|(_, text)| !text.contains("the context is full"))
+    );
+    while world.ended().is_none() {
+        world.reply(text(""));
+    }
+    assert_eq!(world.synthetic_reason(), "context_overflow");
+}
+
+#[test]
 fn after_a_drop_of_an_older_run_no_tool_starts_and_the_report_of_the_same_reply_is_taken() {
     let setup = agent(Encoding::Native).edition(1);
     let mut world = setup.windows(&[WINDOW]).begin();

@@ -155,6 +155,14 @@ fn prose_in_the_last_turn_is_the_report_where_the_model_writes_no_other() {
         world.reply(text(""));
         world.fail_and_wait(FailureClass::Network);
         assert_eq!(world.content(), "The shed is tidy.", "{encoding:?}");
+        // In the turns before it a text is none, however often it is said.
+        let mut world = agent(encoding).turns(5).attempts(2).begin();
+        while world.ended().is_none() {
+            world.reply(text("I think about it."));
+        }
+        assert!(world.is_reported_by(ReportSource::Text), "{encoding:?}");
+        assert_eq!((world.run.turn(), world.count("attempt_started")), (5, 10));
+        assert_eq!(world.roles(), ["user", "assistant"]);
         // A report is better.
         let mut world = last(encoding).begin();
         world.reply(text("The shed is tidy."));
@@ -173,6 +181,15 @@ fn what_is_no_report_is_not_taken_for_one() {
         world.reply(said.clone());
         assert_eq!(world.synthetic_reason(), "max_turns_exhausted", "{said:?}");
     }
+    let mut world = agent(Encoding::Native).turns(3).attempts(2).begin();
+    while world.ended().is_none() {
+        world.reply(Reply {
+            reasoning: "hm".into(),
+            ..text("")
+        });
+    }
+    assert_eq!(world.run.turn(), 3);
+    assert_eq!(world.synthetic_reason(), "max_turns_exhausted");
     let mut world = agent(Encoding::Native).turns(2).attempts(1).begin();
     world.reply(text("I begin."));
     world.fail_as(FailureClass::Network);

@@ -96,6 +96,7 @@ fn a_text_report_is_taken_under_its_names_and_decoded() {
         json!({"report_format": "markdown", "report_content": "Größe?"}),
         json!({"format": "markdown", "content": "Größe?"}),
         json!({"report_content": "Größe?", "encoding": "raw"}),
+        json!({"report_content": "Größe?", "status": "failure"}),
         json!({"report_content": "R3LDtsOfZT8=", "encoding": "base64"}),
         json!({"report_content": "R3LDtsOf\n ZT8", "encoding": "BASE64"}),
         json!({"report_content": "R3LDtsOfZT8", "encoding": "base64", "metadata": {"a": 1}}),
@@ -104,6 +105,7 @@ fn a_text_report_is_taken_under_its_names_and_decoded() {
         let (report, warnings) =
             from_call(&spec(ReportFormat::Markdown), &arguments).expect("a report");
         assert_eq!(content(&report), "Größe?", "{arguments}");
+        assert_eq!(report.metadata.as_ref(), arguments.get("metadata"));
         assert_eq!(warnings, []);
     }
     let url_safe = json!({"report_content": "fn5-Pz8_", "encoding": "base64"});

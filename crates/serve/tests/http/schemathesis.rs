@@ -2,9 +2,9 @@
 //! answer has the shape that was promised. `cargo xtask test` installs the tool, `cargo xtask schemathesis` lets it try
 //! for longer.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
+use bonded_testkit::installed::{SDK_PYTHON, installed};
 use serde_json::json;
 
 use crate::server::Server;
@@ -17,21 +17,10 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 
 #[test]
 fn made_up_requests_never_fail_the_server_and_are_answered_as_promised() {
-    let Some(python) = std::env::var_os("BONDED_SDK_PYTHON") else {
-        let is_needed = std::env::var_os("BONDED_XTASK").is_some();
-        assert!(
-            !is_needed,
-            "BONDED_SDK_PYTHON is not set: `cargo xtask test` must install what it names"
-        );
-        #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
-        {
-            eprintln!(
-                "not run: BONDED_SDK_PYTHON is not set; `cargo xtask sdk` installs what it names"
-            );
-        }
+    let Some(python) = installed(SDK_PYTHON) else {
         return;
     };
-    let tool = Path::new(&python).with_file_name("schemathesis");
+    let tool = python.with_file_name("schemathesis");
     let server = Server::with_config(&json!({ "server": { "writes_per_second_max": 100_000 } }));
     let url = format!("http://{}/api/openapi.json", server.address);
     let header = server.owner.headers().trim().to_owned();

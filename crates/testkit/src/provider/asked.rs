@@ -66,6 +66,17 @@ impl Asked {
         self.messages().last().map(text_of).unwrap_or_default()
     }
 
+    /// What the memory of an agent that works in loops says under a key; `None` where no memory is shown, or not this.
+    pub fn memory(&self, key: &str) -> Option<Value> {
+        let texts = self.texts();
+        let shown = texts.iter().find(|text| text.starts_with("RAM:"))?;
+        let beginning = format!("{key}: ");
+        let said = shown
+            .lines()
+            .find_map(|line| line.strip_prefix(&beginning))?;
+        serde_json::from_str(said).ok()
+    }
+
     /// How many messages tools have given.
     pub fn outputs(&self) -> usize {
         let messages = self.messages().iter();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use bonded_kernel::{Limits, Mask, Outcome};
+use bonded_testkit::installed::installed;
 use bonded_tools::mcp::{HttpEndpoint, McpServer, McpTransport, StdioCommand};
 use serde_json::{Value, json};
 
@@ -20,27 +21,10 @@ pub(crate) struct Installed {
 impl Installed {
     /// `None`, and a word about it, where nothing is installed.
     pub(crate) fn find() -> Option<Self> {
-        let path = |variable: &str| {
-            let found = std::env::var_os(variable).map(PathBuf::from);
-            let is_needed = std::env::var_os("BONDED_XTASK").is_some();
-            assert!(
-                found.is_some() || !is_needed,
-                "{variable} is not set: `cargo xtask test` must install the servers and name them"
-            );
-            if found.is_none() {
-                #[expect(clippy::print_stderr, reason = "who runs the tests should know")]
-                {
-                    eprintln!(
-                        "not run: {variable} is not set; `cargo xtask sdk` installs the servers"
-                    );
-                }
-            }
-            found
-        };
         Some(Self {
-            node: path("BONDED_SDK_NODE")?,
-            js: path("BONDED_MCP_JS")?,
-            python: path("BONDED_MCP_PYTHON")?,
+            node: installed("BONDED_SDK_NODE")?,
+            js: installed("BONDED_MCP_JS")?,
+            python: installed("BONDED_MCP_PYTHON")?,
         })
     }
 

@@ -1,30 +1,19 @@
 //! The checker of requests, which has the official SDKs' types and knows what services refuse.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::{LazyLock, Mutex};
 
 use bonded_kernel::{Dialect, Target};
 use serde_json::{Map, Value, json};
 
-use super::program::{SDK_PYTHON, installed};
+pub(crate) use super::installed::judge;
 
 pub(crate) const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The interpreter that has the SDKs, among the programs that use them; `None` where it is not here and nobody promised
-/// it.
-pub(crate) fn python() -> Option<Command> {
-    let mut command = Command::new(installed(SDK_PYTHON)?);
-    command
-        .arg("-B")
-        .current_dir(Path::new(HERE).join("../../xtask/wires"));
-    Some(command)
-}
-
 /// What the checker prints, and whether it found nothing to refuse.
 pub(crate) fn check(lines: &[String]) -> Option<(bool, String)> {
-    let mut child = python()?
+    let mut child = judge()?
         .arg("check.py")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -51,7 +40,7 @@ struct Held {
 }
 
 static HELD: LazyLock<Option<Mutex<Held>>> = LazyLock::new(|| {
-    let mut child = python()?
+    let mut child = judge()?
         .args(["check.py", "--each"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,15 +1,14 @@
 //! The strict provider: a program beside the test that judges every request.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use bonded_testkit::installed::judge;
 use serde_json::Value;
 
 use super::models::Model;
-use crate::program::{SDK_PYTHON, installed};
 
 pub(super) struct Strict {
     child: Child,
@@ -20,11 +19,8 @@ pub(super) struct Strict {
 impl Strict {
     /// `None` where the SDKs are not here and nobody promised them.
     pub(super) fn start() -> Option<Self> {
-        let python = installed(SDK_PYTHON)?;
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtask/wires/server.py");
-        let mut child = Command::new(python)
-            .arg("-B")
-            .arg(script)
+        let mut child = judge()?
+            .arg("server.py")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

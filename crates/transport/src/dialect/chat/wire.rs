@@ -180,3 +180,29 @@ pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
         written: written.unwrap_or(0).min(input - cached),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_other_formats_for_why_a_model_stopped_are_known() {
+        for (finish, words) in [
+            (
+                Finish::Stop,
+                &["stop", "end", "eos", "end_turn", "stop_sequence"][..],
+            ),
+            (
+                Finish::ToolCalls,
+                &["tool_calls", "function_call", "tool_use"],
+            ),
+            (Finish::Length, &["length", "max_tokens"]),
+            (Finish::ContentFilter, &["content_filter"]),
+            (Finish::Unknown, &["galaxy", "", "STOP"]),
+        ] {
+            for word in words {
+                assert_eq!(finish_of(word), finish, "{word}");
+            }
+        }
+    }
+}
