@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate, and those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("crates/schema", &[]),
     ("crates/kernel", &["bonded-schema"]),
     ("crates/work-rules", &["bonded-kernel"]),
@@ -45,12 +45,14 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ),
     ("crates/web", &["bonded-kernel"]),
     ("crates/mcp", &["bonded-kernel", "bonded-web"]),
+    ("crates/pages", &[]),
     (
         "crates/serve",
         &[
             "bonded-host",
             "bonded-kernel",
             "bonded-mcp",
+            "bonded-pages",
             "bonded-state",
             "bonded-web",
             "bonded-workspace",

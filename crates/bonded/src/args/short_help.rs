@@ -90,7 +90,7 @@ Run LLM agents within limits that code enforces.
   bonded work PLAN       a plan of tested changes
   bonded demo            watch an agent survive kill -9, without a key
 
-Runs      runs show resume approve deny cancel fork verify replay
+Runs      runs show ui resume approve deny cancel fork verify replay
 Serve     serve mcp init note rule user export import
 Set up    doctor models new config schema trust login logout
 More      explain completions help

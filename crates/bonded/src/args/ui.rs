@@ -10,7 +10,7 @@ use clap::Args;
 #[command(after_help = "\
 Examples:
   bonded ui
-  bonded ui --listen 127.0.0.1:8131 --no-open        print the link only")]
+  bonded ui --listen 127.0.0.1:8130 --no-open        print the link only")]
 pub(crate) struct UiArgs {
     /// Loopback address to listen on [default: a free port]
     #[arg(

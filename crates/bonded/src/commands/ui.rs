@@ -18,7 +18,7 @@ use crate::args::UiArgs;
 use crate::error::{CliError, Code};
 use crate::review::person;
 use crate::signals::{Stopping, stop_on_signal};
-use crate::{output, settings, stderr_writer};
+use crate::{logging, output, settings, stderr_writer};
 
 /// There is nothing to wait for: pages are asked again.
 const STOPPING: Stopping = Stopping {
@@ -45,7 +45,8 @@ pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, 
     let link = format!("http://{address}/#enter={secret}");
     stderr_writer::begin();
     output::stdout(&link);
-    output::stderr("the link works once; Ctrl-C closes the pages");
+    logging::say_always(&format!("listening on http://{address}"));
+    logging::say_always("the link works once; Ctrl-C closes the pages");
     if !args.no_open {
         open(&link);
     }

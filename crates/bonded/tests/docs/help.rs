@@ -33,6 +33,7 @@ enum How {
 /// How the examples begin that do not end with success, or not by themselves.
 const HOWS: &[(&str, How)] = &[
     ("bonded serve", How::Serves),
+    ("bonded ui", How::Serves),
     ("bonded login", How::LogsIn),
     ("bonded trust  ", How::Asks("[y/N]", "y\r")),
     // Nothing was kept elsewhere that the log could be compared with.

@@ -15,4 +15,5 @@ mod served;
 mod starts;
 mod stops;
 mod streams;
+mod ui;
 mod waits;

@@ -72,7 +72,8 @@ async fn look(store: Arc<dyn Store>, changes: Weak<watch::Sender<u64>>) {
         let Ok(print) = print(&*store).await else {
             continue;
         };
-        if seen.replace(print).is_some_and(|before| before != print) {
+        // The first look counts as a change: whatever happened before it, the pages have not been told of.
+        if seen.replace(print) != Some(print) {
             changes.send_modify(|version| *version += 1);
         }
     }

@@ -13,6 +13,9 @@ use bonded_pages::{Asset, INDEX, asset};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// Where files lie: a name that is missing there is missing, and not an address of the app. Ids of runs may have a dot.
+const DIRECTORIES: [&str; 3] = ["css/", "src/", "vendor/"];
+
 /// For every response, pages and API alike.
 pub(super) const HEADERS: [(HeaderName, HeaderValue); 5] = [
     (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
@@ -28,10 +31,7 @@ pub(super) const HEADERS: [(HeaderName, HeaderValue); 5] = [
 /// A file of the app, or the page that every other address begins with: the app reads the address itself.
 pub(super) async fn answer(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
-    let is_file = path
-        .rsplit('/')
-        .next()
-        .is_some_and(|name| name.contains('.'));
+    let is_file = DIRECTORIES.iter().any(|dir| path.starts_with(dir));
     match asset(path).or_else(|| asset(INDEX).filter(|_| !is_file)) {
         Some(found) => file(found, &headers),
         None => status(StatusCode::NOT_FOUND),

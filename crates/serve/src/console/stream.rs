@@ -24,6 +24,8 @@ const LIST_PAUSE: Duration = Duration::from_millis(500);
 struct Stream {
     console: Arc<Console>,
     list: ListChanges,
+    /// The version of the list that was told last.
+    told: u64,
     /// The run that the page shows, and the last entry that it has.
     run: Option<(RunId, u64)>,
     is_first: bool,
@@ -32,8 +34,10 @@ struct Stream {
 /// A response that ends with the server or when the page goes.
 pub(super) fn stream(console: Arc<Console>, run: Option<(RunId, u64)>) -> Response {
     let list = console.list_watch.changes();
+    let told = *list.changes.borrow();
     let stream = Stream {
         console,
+        told,
         list,
         run,
         is_first: true,
@@ -66,7 +70,8 @@ impl Stream {
         tokio::select! {
             () = stop.cancelled() => None,
             lines = more(&console, &mut self.run) => Some(lines),
-            version = changed(&mut self.list) => {
+            version = changed(&mut self.list, self.told) => {
+                self.told = version;
                 Some(vec![json!({ "kind": "runs", "version": version })])
             }
             () = tokio::time::sleep(BEAT) => Some(vec![beat()]),
@@ -74,13 +79,19 @@ impl Stream {
     }
 }
 
-/// The list's version after its next change. The store is looked at by a task that lives as long as we do.
-async fn changed(list: &mut ListChanges) -> u64 {
-    if list.changes.changed().await.is_err() {
+/// The list's version once it is another than the one that was told. It may be given up at any time: what was not told is
+/// still another version then. The store is looked at by a task that lives as long as we do.
+async fn changed(list: &mut ListChanges, told: u64) -> u64 {
+    if list
+        .changes
+        .wait_for(|version| *version != told)
+        .await
+        .is_err()
+    {
         return std::future::pending().await;
     }
     tokio::time::sleep(LIST_PAUSE).await;
-    *list.changes.borrow_and_update()
+    *list.changes.borrow()
 }
 
 /// The next entries of the run. Where it cannot be read there are none: the page finds out when it asks.
