@@ -92,7 +92,7 @@ fn the_picture_in_the_readme_is_what_the_program_draws() {
     let rows = painted.lines();
     let rows = rows.skip_while(|row| !row.contains("$ bonded run"));
     let rows: Vec<String> = rows.map(with_times).collect();
-    let last = rows.iter().position(|row| row.contains("all equal"));
+    let last = rows.iter().position(|row| row.contains("replay matches"));
     let last = last.expect("the demo replays its run");
     hold("picture", &(rows[..=last].join("\n") + "\n"));
 }
