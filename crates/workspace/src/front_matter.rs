@@ -153,7 +153,7 @@ mod tests {
             ("---\ntitle: [\n---\n", "line"),
             ("---\ntitel: x\n---\n", "titel"),
             ("---\nid: 7\n---\n", "before the text"),
-            ("---\ncreated: yesterday\n---\n", "no time"),
+            ("---\ncreated: yesterday\n---\n", "not a time"),
         ];
         for (text, part) in rows {
             let message = read(text).expect_err("it is broken");

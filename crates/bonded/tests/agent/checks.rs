@@ -198,7 +198,7 @@ fn many_keys_without_an_effect_are_one_line_before_a_run() {
     let short = told(&[]);
     assert_eq!(short.len(), 1, "{short:#?}");
     assert!(
-        short[0].contains("5 things") && short[0].contains("config check"),
+        short[0].contains("5 settings") && short[0].contains("config check"),
         "{short:?}"
     );
     assert_eq!(told(&["--verbose"]).len(), 5);

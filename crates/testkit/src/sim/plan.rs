@@ -128,9 +128,16 @@ fn narrow(seed: u64, config: &RunConfig) -> Vec<Option<u64>> {
 }
 
 fn config(rng: &mut Rng) -> RunConfig {
-    let targets = (0..rng.between(1, 3)).map(|i| target(rng, i)).collect();
+    let mut targets: Vec<Target> = (0..rng.between(1, 3)).map(|i| target(rng, i)).collect();
+    let limits = limits(rng);
+    if limits.cost_max.is_some() {
+        // A run with a limit of money is refused where a price is not known.
+        for target in &mut targets {
+            target.price.get_or_insert(USUAL_PRICE);
+        }
+    }
     RunConfig {
-        limits: limits(rng),
+        limits,
         output_tokens_max: rng.pick(&[128, 1024, 4096]),
         repairs: false,
         ..RunConfig::new("/simulated", targets)
@@ -145,6 +152,15 @@ fn target(rng: &mut Rng, index: u64) -> Target {
         ..Target::new("sim", format!("sim:{index}"), format!("model-{index}"))
     }
 }
+
+/// Not drawn, so that a seed makes the world that it always made.
+const USUAL_PRICE: Price = Price {
+    input: 1_000_000,
+    output: 4_000_000,
+    cached: 100_000,
+    written: None,
+    above: None,
+};
 
 fn price(rng: &mut Rng) -> Price {
     let input = rng.between(0, 3_000_000);

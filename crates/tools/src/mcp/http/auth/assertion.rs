@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_key_that_cannot_be_used_says_why() {
-        for (pem, part) in [("?", "no PEM"), ("", "P-256"), ("AAAA", "P-256")] {
+        for (pem, part) in [("?", "not PEM"), ("", "P-256"), ("AAAA", "P-256")] {
             let error = Signer::new(pem).expect_err("it is no key").to_string();
             assert!(error.contains(part), "{pem}: {error}");
         }
