@@ -3,6 +3,7 @@
 //! The pages drive nothing: whatever goes on after a verdict is a `bonded resume` of its own, in a process group of its
 //! own, so that neither closing the pages nor Ctrl-C here ends a run.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use bonded_host::trust::Stance;
 use bonded_kernel::RunId;
 use bonded_serve::console::{self, ConsoleDoor, Resumer};
+use tempfile::NamedTempFile;
 use tokio::net::TcpListener;
 
 use crate::args::UiArgs;
@@ -47,9 +49,11 @@ pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, 
     output::stdout(&link);
     logging::say_always(&format!("listening on http://{address}"));
     logging::say_always("the link works once; Ctrl-C closes the pages");
-    if !args.no_open {
-        open(&link);
-    }
+    // It is there as long as the pages are: a browser may be slow to start.
+    let _page = match args.no_open {
+        true => None,
+        false => open(&link),
+    };
     let stop = stop_on_signal(STOPPING);
     let resumer = Arc::new(ProcessResumer { store: file });
     console::serve(listener, Arc::new(host), door, resumer, person(), stop).await;
@@ -68,13 +72,22 @@ fn unbound(address: SocketAddr, error: &std::io::Error) -> CliError {
 }
 
 /// Where a person sits at a desktop. That it did not work is no fault: the link is printed.
-fn open(link: &str) {
+///
+/// The browser is given a file that only this user can read, and not the link: every user of the machine can read what a
+/// program was started with, and the first one to open the link is let in.
+fn open(link: &str) -> Option<NamedTempFile> {
     let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|it| !it.is_empty()));
-    if has_desktop {
-        let _opened = detached("xdg-open").arg(link).spawn();
+    if !has_desktop {
+        return None;
     }
+    let mut page = tempfile::Builder::new().suffix(".html").tempfile().ok()?;
+    let redirect = format!(r#"<meta http-equiv="refresh" content="0;url={link}">"#);
+    page.write_all(redirect.as_bytes()).ok()?;
+    let mut opener = detached("xdg-open").arg(page.path()).spawn().ok()?;
+    std::thread::spawn(move || opener.wait());
+    Some(page)
 }
 
 /// Drives runs by processes of this program.

@@ -1,6 +1,7 @@
 //! `bonded ui` as a browser meets it: the door, what the pages ask, and what a person decides there.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 
 use bonded_testkit::patience::wait_until;
 use bonded_testkit::place::{Place, call, done};
@@ -19,8 +20,11 @@ struct Pages {
 
 impl Pages {
     fn open(place: &Place) -> Self {
-        let mut command = place.command(&["ui", "--no-open", "--listen", "127.0.0.1:0"]);
-        let (process, address) = Process::serve(&mut command);
+        Self::begin(&mut place.command(&["ui", "--no-open", "--listen", "127.0.0.1:0"]))
+    }
+
+    fn begin(command: &mut std::process::Command) -> Self {
+        let (process, address) = Process::serve(command);
         let mut link = String::new();
         let read = BufReader::new(process.stdout()).read_line(&mut link);
         read.expect("the link is printed");
@@ -146,6 +150,36 @@ fn a_link_is_good_once_and_only_under_a_name_of_this_machine() {
     assert_eq!(foreign.status, 403);
     assert_eq!(pages.enter().status, 200);
     assert_eq!(pages.enter().status, 401, "it was used");
+}
+
+#[test]
+fn the_secret_of_the_link_is_in_no_command_line() {
+    let place = Place::new();
+    // Stands for the desktop's opener, and tells what every user could see of it.
+    let opener = place.write(
+        "bin/xdg-open",
+        "#!/bin/sh\necho \"$@\" > \"$0.new\" && mv \"$0.new\" \"$0.saw\"\n",
+    );
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&opener, executable).expect("it is ours");
+    let mut command = place.command(&["ui", "--listen", "127.0.0.1:0"]);
+    let path = format!("{}:/usr/bin:/bin", place.path("bin").display());
+    command.env("DISPLAY", ":0").env("PATH", path);
+    let pages = Pages::begin(&mut command);
+    let seen = place.path("bin/xdg-open.saw");
+    wait_until("a browser is started", || seen.exists());
+    let argument = std::fs::read_to_string(&seen).expect("it was written");
+    assert!(!argument.contains(&pages.secret), "{argument}");
+    let file = std::path::Path::new(argument.trim());
+    let page = std::fs::read_to_string(file).expect("the browser can read it");
+    assert!(page.contains(&pages.secret), "{page}");
+    let mode = std::fs::metadata(file)
+        .expect("it is there")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o077, 0, "nobody else can read it");
+    pages.process.end(Signal::TERM);
+    assert!(!file.exists(), "it is gone with the pages");
 }
 
 #[test]
