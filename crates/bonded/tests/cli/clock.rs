@@ -65,7 +65,7 @@ fn waits(seconds: &str) -> Value {
 /// A run of which a second and a half were used under one clock, gone on with under another.
 fn resumed(first_s: i64, second_s: i64, limit: &str) -> (Place, Done, Duration) {
     let place = Place::new();
-    let script = place.script(&[waits("1.5"), waits("30"), waits("30"), done("ok")]);
+    let script = place.script(&[waits("1.5"), waits("60"), waits("60"), done("ok")]);
     let words = [
         "run",
         "--id",
@@ -84,10 +84,22 @@ fn resumed(first_s: i64, second_s: i64, limit: &str) -> (Place, Done, Duration) 
     (place, done, began.elapsed())
 }
 
+/// The clock of the first process and that of the second, as seconds from the true time.
+const SET_BETWEEN: [(i64, i64); 4] = [(DAY_S, 0), (0, DAY_S), (0, -DAY_S), (-DAY_S, 0)];
+
+/// All cases at once: a limit that a busy machine reaches only where it should takes its time.
+fn for_each_clock(check: fn(i64, i64)) {
+    std::thread::scope(|scope| {
+        for (first, second) in SET_BETWEEN {
+            scope.spawn(move || check(first, second));
+        }
+    });
+}
+
 #[test]
 fn a_limit_of_time_holds_when_the_clock_is_set_between_kill_and_resume() {
-    for (first, second) in [(DAY_S, 0), (0, DAY_S), (0, -DAY_S), (-DAY_S, 0)] {
-        let (place, ended, took) = resumed(first, second, "3");
+    for_each_clock(|first, second| {
+        let (place, ended, took) = resumed(first, second, "15");
         assert_eq!(ended.code, Some(1), "{first} {second}: {ended:?}");
         let entries = place.entries("run");
         let end = of_kind(&entries, "run_ended");
@@ -95,7 +107,7 @@ fn a_limit_of_time_holds_when_the_clock_is_set_between_kill_and_resume() {
             end[0]["termination"]["kind"], "timed_out",
             "{first} {second}"
         );
-        assert!(took < Duration::from_secs(20), "{first} {second}: {took:?}");
+        assert!(took < Duration::from_secs(30), "{first} {second}: {took:?}");
         let mut at = entries.iter().map(|it| it["at"].as_u64().unwrap_or(0));
         let mut last = 0;
         assert!(
@@ -103,7 +115,7 @@ fn a_limit_of_time_holds_when_the_clock_is_set_between_kill_and_resume() {
             "times rise"
         );
         place.passes_the_audit("run");
-    }
+    });
 }
 
 /// How long a run took by what the log says of its end.
@@ -121,13 +133,13 @@ fn passed_ms(place: &Place) -> u64 {
 fn a_limit_of_time_holds_when_the_clock_is_set_meanwhile() {
     for offset in [DAY_S, -DAY_S] {
         let place = Place::new();
-        let script = place.script(&[waits("0.2"), waits("30"), waits("30"), done("ok")]);
+        let script = place.script(&[waits("0.2"), waits("60"), waits("60"), done("ok")]);
         let words = [
             "run",
             "--id",
             "run",
             "--max-time",
-            "5",
+            "10",
             "--model",
             &script,
             "goal",
@@ -138,7 +150,7 @@ fn a_limit_of_time_holds_when_the_clock_is_set_meanwhile() {
         write(&clock, offset.to_string());
         assert_eq!(finish(driver).code, Some(1), "{offset}");
         let passed = passed_ms(&place);
-        assert!((5_000..60_000).contains(&passed), "{offset}: {passed}");
+        assert!((10_000..60_000).contains(&passed), "{offset}: {passed}");
         place.passes_the_audit("run");
     }
 }
@@ -172,12 +184,12 @@ fn the_time_of_a_tool_is_kept_when_the_clock_is_set_meanwhile_and_between_kill_a
 
 #[test]
 fn the_time_of_a_work_item_is_kept_when_the_clock_is_set_between_kill_and_resume() {
-    for (first, second) in [(DAY_S, 0), (0, DAY_S), (0, -DAY_S), (-DAY_S, 0)] {
+    for_each_clock(|first, second| {
         let place = Place::new();
         write(&place.work().join("file.txt"), "x\n");
         let lines = [waits("1.5"), waits("60"), waits("60"), done("ok")];
         let script = place.script(&lines);
-        let constraints = json!({ "max_files": 10, "max_tool_ops": 10, "max_delta_size": 100, "timeout_ms": 4000 });
+        let constraints = json!({ "max_files": 10, "max_tool_ops": 10, "max_delta_size": 100, "timeout_ms": 15000 });
         let item = json!({
             "id": "a", "agent_id": "agent-1", "description": "do a", "dependencies": [],
             "constraints": constraints, "test_command": "true",
@@ -203,8 +215,8 @@ fn the_time_of_a_work_item_is_kept_when_the_clock_is_set_between_kill_and_resume
         let result = result.get(0).unwrap_or(&result);
         assert_eq!(result["status"], "timeout", "{first} {second}: {ended:?}");
         assert!(
-            began.elapsed() < Duration::from_secs(40),
+            began.elapsed() < Duration::from_secs(60),
             "{first} {second}"
         );
-    }
+    });
 }

@@ -106,7 +106,7 @@ fn what_tests_leave_behind_is_not_published() {
 fn the_time_of_an_item_bounds_its_tests_too() {
     let world = World::plain();
     let before = world.state();
-    let limits = json!({ "constraints": { "timeout_ms": 4000 } });
+    let limits = json!({ "constraints": { "timeout_ms": 10000 } });
     let result = tested(&world, "echo begun; sleep 600", limits);
     expect_status(&result, "timeout", "Timed out in the tests");
     assert_eq!(result["test_output"], "begun\n");
