@@ -4,8 +4,8 @@
 //! process may answer too. What is said here is recorded as any approval or denial is, and the run is driven on from
 //! there. Elsewhere, without a terminal, nothing of this happens: the run is left, and `bonded approve` is for later.
 
+mod call_view;
 mod keyboard;
-mod look;
 mod pager;
 mod person;
 mod question;
@@ -25,9 +25,9 @@ use crate::error::CliError;
 use crate::render::style::{self, Stream, Styled, Symbol};
 use crate::render::told::paint_of;
 use crate::{output, settings, signals};
+use call_view::CallView;
 use keyboard::{Stops, Unanswered};
-use look::Look;
-use question::{Answer, Question};
+use question::{Question, Reply};
 use standing::Standing;
 
 pub(crate) use person::person;
@@ -90,7 +90,7 @@ impl Attendant {
         };
         let run = Arc::new(host.load(&waits.run).await?);
         let is_called = waits.run != *root.id();
-        let look = Look::of(&run, &waits.call, is_called);
+        let look = CallView::of(&run, &waits.call, is_called);
         if let Some(scope) = self.standing.find(&run, &waits, &look) {
             let words = scope.words(&look.tool);
             let by = format!("{} (said always: {words})", self.person);
@@ -101,25 +101,25 @@ impl Attendant {
         let answer = self.ask(host, root, &run, &waits, cancel).await?;
         let person = &self.person;
         let (verdict, by, said) = match answer {
-            Answer::Unanswered(Unanswered::Withdrawn) => {
+            Reply::Unanswered(Unanswered::Withdrawn) => {
                 self.say(Symbol::Warning, "it was answered elsewhere");
                 return Ok(Judged::Answered);
             }
-            Answer::Unanswered(why) => {
+            Reply::Unanswered(why) => {
                 return Ok(Judged::Stopped(self.stopped(root.id(), &look, why)));
             }
-            Answer::Yes(None) => {
+            Reply::Yes(None) => {
                 let said = format!("approved by {person}");
                 (Verdict::Approved, person.clone(), said)
             }
-            Answer::Yes(Some(scope)) => {
+            Reply::Yes(Some(scope)) => {
                 let words = scope.words(&look.tool);
                 let by = format!("{person} (always: {words})");
                 let said = format!("approved by {person} ({words}, this run)");
                 self.standing.add(&waits, scope);
                 (Verdict::Approved, by, said)
             }
-            Answer::No(reason) => {
+            Reply::No(reason) => {
                 let mut said = format!("denied by {person}");
                 if !reason.is_empty() {
                     said.push_str(&format!(": {}", bonded_host::letters::written_out(&reason)));
@@ -153,15 +153,15 @@ impl Attendant {
         Ok(reviewed)
     }
 
-    fn say_standing(&self, look: &Look, words: &str) {
+    fn say_standing(&self, look: &CallView, words: &str) {
         let about = match &look.subject {
-            look::Subject::Command(command, _) => {
+            call_view::Proposal::Command(command, _) => {
                 let command = bonded_host::letters::written_out(&command.command);
                 format!("run {}", text::brief(&command, BRIEF_CHARS))
             }
-            look::Subject::Change(_) | look::Subject::Failure(..) | look::Subject::Arguments(_) => {
-                look.title()
-            }
+            call_view::Proposal::Change(_)
+            | call_view::Proposal::Failure(..)
+            | call_view::Proposal::Arguments(_) => look.title(),
         };
         let person = &self.person;
         let said = format!("approved by {person} ({words}, this run): {about}");
@@ -182,7 +182,7 @@ impl Attendant {
         run: &Arc<Run>,
         waits: &PendingReview,
         cancel: &CancellationToken,
-    ) -> Result<Answer, CliError> {
+    ) -> Result<Reply, CliError> {
         let withdrawn = CancellationToken::new();
         let stops = Stops {
             cancel: cancel.clone(),
@@ -192,7 +192,7 @@ impl Attendant {
         let (shown, call) = (run.clone(), waits.call.clone());
         let is_called = waits.run != *root.id();
         let question = Question {
-            look: move || Look::of(&shown, &call, is_called),
+            look: move || CallView::of(&shown, &call, is_called),
             is_full: self.is_full,
             elsewhere: format!("From elsewhere: {}", waiting::approval(run, waits)),
         };
@@ -207,12 +207,12 @@ impl Attendant {
         // A terminal that cannot be asked at is one that is gone.
         Ok(match answered {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) | Err(_) => Answer::Unanswered(Unanswered::HungUp),
+            Ok(Err(_)) | Err(_) => Reply::Unanswered(Unanswered::HungUp),
         })
     }
 
     /// The last line is the command that asks again.
-    fn stopped(&self, run: &RunId, look: &Look, why: Unanswered) -> ExitCode {
+    fn stopped(&self, run: &RunId, look: &CallView, why: Unanswered) -> ExitCode {
         let (title, id) = (look.title(), text::short_id(run));
         let said = format!("stopped: {title} still needs your approval");
         self.say(Symbol::Stopped, &said);

@@ -30,10 +30,10 @@ const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 /// Rows that are drawn below the last line, again and again.
 pub(crate) trait Picture: Send + Sync {
     /// The rows now, for a terminal of so many columns, ready to be written.
-    fn rows(&self, columns: usize) -> Vec<Row>;
+    fn rows(&self, columns: usize) -> Vec<DrawnRow>;
 
     /// The rows that will not change any more once something else is said: they are printed above that.
-    fn settle(&self, columns: usize) -> Vec<Row>;
+    fn settle(&self, columns: usize) -> Vec<DrawnRow>;
 
     /// How long they may stand.
     fn pace(&self) -> Duration;
@@ -41,7 +41,7 @@ pub(crate) trait Picture: Send + Sync {
 
 /// A row as it is written, and how many columns that takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct DrawnRow {
     pub(crate) written: String,
     pub(crate) columns: usize,
 }
@@ -134,7 +134,7 @@ pub(crate) fn settle(patience: Duration) {
 struct Writer {
     picture: Option<Arc<dyn Picture>>,
     /// The rows that stand there now.
-    drawn: Vec<Row>,
+    drawn: Vec<DrawnRow>,
 }
 
 impl Writer {
@@ -220,7 +220,7 @@ impl Writer {
 
 /// Goes to the beginning of the first row and erases from there on. A terminal that has become narrower has wrapped
 /// its rows, so they are counted at the width of this moment.
-fn erased(drawn: &[Row], width: usize) -> String {
+fn erased(drawn: &[DrawnRow], width: usize) -> String {
     let high: usize = drawn
         .iter()
         .map(|row| row.columns.div_ceil(width.max(1)).max(1))
@@ -236,8 +236,8 @@ fn erased(drawn: &[Row], width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn row(text: &str) -> Row {
-        Row {
+    fn row(text: &str) -> DrawnRow {
+        DrawnRow {
             written: text.into(),
             columns: text.len(),
         }

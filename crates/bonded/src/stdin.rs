@@ -72,10 +72,10 @@ pub(crate) fn piped() -> Result<Option<Piped>, CliError> {
     text_of(all)
 }
 
-type Part = io::Result<Vec<u8>>;
+type Chunk = io::Result<Vec<u8>>;
 
 /// Ends with the sender: at the end of stdin, at an error, or when nobody wants more.
-fn read(sender: &SyncSender<Part>) {
+fn read(sender: &SyncSender<Chunk>) {
     let mut stdin = io::stdin().lock();
     loop {
         let mut part = vec![0; PART_BYTES];
@@ -113,7 +113,7 @@ impl Collected {
 }
 
 /// `None` where not one byte came in time.
-fn collect(parts: &Receiver<Part>) -> Result<Option<Collected>, CliError> {
+fn collect(parts: &Receiver<Chunk>) -> Result<Option<Collected>, CliError> {
     let begun = Instant::now();
     let mut all = Collected::default();
     let mut is_told = false;

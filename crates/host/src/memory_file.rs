@@ -33,7 +33,7 @@ pub struct MemoryFile {
 
 /// What stands in the file.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Look {
+pub enum MemoryFileState {
     /// There is none, and none was written.
     Missing,
     /// What was written, or nothing any more.
@@ -88,14 +88,14 @@ impl MemoryFile {
     }
 
     /// Looks whether a person changed the file since it was written.
-    pub fn look(&self) -> Result<Look, MemoryFileError> {
+    pub fn look(&self) -> Result<MemoryFileState, MemoryFileError> {
         let noted = self.noted()?;
         let Some(content) = self.content()? else {
             let was_there = noted.is_some();
             return Ok(if was_there {
-                Look::Unchanged
+                MemoryFileState::Unchanged
             } else {
-                Look::Missing
+                MemoryFileState::Missing
             });
         };
         let noted = noted.unwrap_or_default();
@@ -105,19 +105,19 @@ impl MemoryFile {
             .map(|value| Memory::read(&value.to_string()).unwrap_or_default())
             .collect();
         if bases.iter().any(|base| rendered(base) == content) {
-            return Ok(Look::Unchanged);
+            return Ok(MemoryFileState::Unchanged);
         }
         let found = match parse(&content) {
             Ok(found) => found,
-            Err(why) => return Ok(Look::Broken { why }),
+            Err(why) => return Ok(MemoryFileState::Broken { why }),
         };
         let edits = bases.iter().map(|base| base.edit_to(&found));
         // After a crash either may have been what the person saw; it is the one that was changed less.
         let edit = edits.min_by_key(|edit| edit.set.len() + edit.removed.len());
         let edit = edit.unwrap_or_default();
         match edit.is_empty() {
-            true => Ok(Look::Unchanged),
-            false => Ok(Look::Edited {
+            true => Ok(MemoryFileState::Unchanged),
+            false => Ok(MemoryFileState::Edited {
                 edit,
                 seen: Hash::of(&content),
             }),
@@ -147,11 +147,13 @@ impl MemoryFile {
         memory: &Memory,
         run: &str,
         taken: Option<Hash>,
-    ) -> Result<Look, MemoryFileError> {
+    ) -> Result<MemoryFileState, MemoryFileError> {
         match self.look()? {
-            Look::Edited { seen, .. } if taken == Some(seen) => {}
-            Look::Missing | Look::Unchanged => {}
-            found @ (Look::Edited { .. } | Look::Broken { .. }) => return Ok(found),
+            MemoryFileState::Edited { seen, .. } if taken == Some(seen) => {}
+            MemoryFileState::Missing | MemoryFileState::Unchanged => {}
+            found @ (MemoryFileState::Edited { .. } | MemoryFileState::Broken { .. }) => {
+                return Ok(found);
+            }
         }
         let noted = self.noted()?.unwrap_or_default();
         let writing = value_of(memory);
@@ -165,7 +167,7 @@ impl MemoryFile {
         note.written = writing;
         note.writing = None;
         self.note(&note)?;
-        Ok(Look::Unchanged)
+        Ok(MemoryFileState::Unchanged)
     }
 
     /// `None` where there is no file; empty, and so broken, where it is too large.

@@ -29,7 +29,7 @@ pub struct Market<'a> {
 
 /// What came of looking at one provider.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct ProviderOffer {
     pub provider: String,
     pub models: Result<Vec<Model>, NotOffered>,
 }
@@ -74,7 +74,10 @@ pub enum NotOffered {
 }
 
 /// All endpoints, or the one that is named.
-pub async fn offers(market: &Market<'_>, only: Option<&str>) -> Result<Vec<Offer>, ProviderError> {
+pub async fn offers(
+    market: &Market<'_>,
+    only: Option<&str>,
+) -> Result<Vec<ProviderOffer>, ProviderError> {
     let mut names: Vec<&str> = KNOWN_PROVIDERS.iter().map(|known| known.name).collect();
     let configured = market.config.provider_names();
     names.extend(configured.into_iter().filter(|it| by_name(it).is_none()));
@@ -108,7 +111,7 @@ pub fn known_models(provider: &str) -> Vec<Model> {
 }
 
 impl Market<'_> {
-    async fn of_provider(&self, provider: &str) -> Offer {
+    async fn of_provider(&self, provider: &str) -> ProviderOffer {
         // What is asked for is the list: the model does not matter.
         let models = match self.target(provider, "models") {
             Ok(target) => self.listed(&target).await.map(|listed| {
@@ -120,14 +123,14 @@ impl Market<'_> {
                 why: error.to_string(),
             }),
         };
-        Offer {
+        ProviderOffer {
             provider: provider.to_owned(),
             models,
         }
     }
 
     /// The models of such a server have no provider in their names.
-    async fn of_server(&self, server: &Target) -> Offer {
+    async fn of_server(&self, server: &Target) -> ProviderOffer {
         let models = self.listed(server).await.map(|listed| {
             let model = |it: &OfferedModel| {
                 let named = Target::new(&server.provider, server.endpoint.clone(), &it.id);
@@ -136,7 +139,7 @@ impl Market<'_> {
             };
             listed.iter().map(model).collect()
         });
-        Offer {
+        ProviderOffer {
             provider: server.provider.clone(),
             models,
         }

@@ -28,7 +28,7 @@ pub(super) struct Abilities {
 pub(super) struct Questions(Mutex<BTreeMap<String, oneshot::Sender<Result<Value, McpFault>>>>);
 
 /// A question that waits for its answer. Dropping it takes it back.
-struct Question<'a> {
+struct PendingQuestion<'a> {
     questions: &'a Questions,
     id: String,
     out: &'a Outbox,
@@ -83,7 +83,7 @@ impl Questions {
     }
 
     /// An id that nobody can guess, so that no answer comes before its question.
-    fn begin<'a>(&'a self, out: &'a Outbox) -> Result<(Question<'a>, Answered), McpFault> {
+    fn begin<'a>(&'a self, out: &'a Outbox) -> Result<(PendingQuestion<'a>, Answered), McpFault> {
         let (sender, answered) = oneshot::channel();
         let mut waiting = self.lock();
         if waiting.len() >= QUESTIONS_MAX {
@@ -92,7 +92,7 @@ impl Questions {
         }
         let id = uuid::Uuid::new_v4().simple().to_string();
         waiting.insert(id.clone(), sender);
-        let question = Question {
+        let question = PendingQuestion {
             questions: self,
             id,
             out,
@@ -116,7 +116,7 @@ impl Questions {
 
 type Answered = oneshot::Receiver<Result<Value, McpFault>>;
 
-impl Drop for Question<'_> {
+impl Drop for PendingQuestion<'_> {
     fn drop(&mut self) {
         if self.questions.lock().remove(&self.id).is_some() {
             let params =

@@ -26,7 +26,7 @@ pub struct Queue {
     name: String,
     places: Semaphore,
     measure: Mutex<QueueMeasure>,
-    teller: Teller,
+    teller: WaitedListener,
 }
 
 /// A call that did not get its place at once.
@@ -47,12 +47,14 @@ pub struct Waited<'a> {
 pub type OnWaited = Arc<dyn Fn(&Waited<'_>) + Send + Sync>;
 
 #[derive(Clone, Default)]
-struct Teller(Option<OnWaited>);
+struct WaitedListener(Option<OnWaited>);
 
-impl std::fmt::Debug for Teller {
+impl std::fmt::Debug for WaitedListener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let has_listener = self.0.is_some();
-        f.debug_tuple("Teller").field(&has_listener).finish()
+        f.debug_tuple("WaitedListener")
+            .field(&has_listener)
+            .finish()
     }
 }
 
@@ -108,7 +110,7 @@ impl Queue {
                 concurrent,
                 ..QueueMeasure::default()
             }),
-            teller: Teller::default(),
+            teller: WaitedListener::default(),
         })
     }
 
@@ -223,7 +225,7 @@ impl Drop for WaitingInQueue<'_> {
 #[derive(Debug, Default)]
 pub struct Queues {
     by_name: Mutex<BTreeMap<String, Arc<Queue>>>,
-    teller: Teller,
+    teller: WaitedListener,
 }
 
 impl Queues {
@@ -238,7 +240,7 @@ impl Queues {
     /// No queue but the default one yet; somebody is told of the calls that wait.
     pub fn telling(on_waited: OnWaited) -> Self {
         Self {
-            teller: Teller(Some(on_waited)),
+            teller: WaitedListener(Some(on_waited)),
             ..Self::default()
         }
     }

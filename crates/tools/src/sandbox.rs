@@ -67,7 +67,7 @@ pub struct Sandbox {
     /// Without links, absolute.
     workdir: PathBuf,
     launcher: Launcher,
-    teller: Teller,
+    teller: ShortfallListener,
     /// Looked for when the first command starts: many runs start none, and looking takes longer than the rest of
     /// their start.
     found: OnceLock<Inspection>,
@@ -100,9 +100,9 @@ pub type OnShortfall = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Whom to tell, if anybody. It is a type of its own because a closure has no `Debug`, which `Sandbox` needs.
 #[derive(Clone, Default)]
-struct Teller(Option<OnShortfall>);
+struct ShortfallListener(Option<OnShortfall>);
 
-impl Teller {
+impl ShortfallListener {
     fn tell(&self, what: &str) {
         if let Self(Some(tell)) = self {
             tell(what);
@@ -110,9 +110,11 @@ impl Teller {
     }
 }
 
-impl fmt::Debug for Teller {
+impl fmt::Debug for ShortfallListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Teller").field(&self.0.is_some()).finish()
+        f.debug_tuple("ShortfallListener")
+            .field(&self.0.is_some())
+            .finish()
     }
 }
 
@@ -166,7 +168,7 @@ impl Sandbox {
             policy,
             workdir: resolved,
             launcher: launcher.clone(),
-            teller: Teller::default(),
+            teller: ShortfallListener::default(),
             found: OnceLock::new(),
             inventory: Arc::default(),
             gate: Arc::default(),
@@ -176,7 +178,7 @@ impl Sandbox {
     /// Tells somebody what the machine lacks, when the first command starts.
     #[must_use]
     pub fn telling(mut self, tell: OnShortfall) -> Self {
-        self.teller = Teller(Some(tell));
+        self.teller = ShortfallListener(Some(tell));
         self
     }
 

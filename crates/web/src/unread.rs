@@ -46,7 +46,7 @@ pub(crate) async fn answer(
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }
-    Ok(response.map(|body| Body::new(Sent { body, _busy: busy })))
+    Ok(response.map(|body| Body::new(SentBody { body, _busy: busy })))
 }
 
 /// A body that somebody else may go on with.
@@ -63,7 +63,7 @@ struct UnreadBody {
 struct Lent(Arc<Mutex<UnreadBody>>);
 
 /// The body of an answer, with what is let go when it was sent.
-struct Sent {
+struct SentBody {
     body: Body,
     _busy: Busy,
 }
@@ -125,7 +125,7 @@ impl HttpBody for Lent {
     }
 }
 
-impl HttpBody for Sent {
+impl HttpBody for SentBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -15,7 +15,7 @@ use super::config::HostSurroundings;
 use super::prompts::{Prompt, PromptError};
 use super::target::target_of;
 use bonded_host::HostError;
-use bonded_host::memory_file::{Look, MemoryFile, MemoryFileError};
+use bonded_host::memory_file::{MemoryFile, MemoryFileError, MemoryFileState};
 use bonded_host::provider::ProviderError;
 use bonded_host::{Goal, Host};
 
@@ -278,9 +278,9 @@ impl Keeper {
         // A log that is not here any more leaves the file.
         let mut memory = logged.or(read).unwrap_or_default();
         match look {
-            Look::Edited { edit, .. } => memory.edit(&edit),
-            Look::Broken { why } => drop(file.put_aside(&why)?),
-            Look::Missing | Look::Unchanged => {}
+            MemoryFileState::Edited { edit, .. } => memory.edit(&edit),
+            MemoryFileState::Broken { why } => drop(file.put_aside(&why)?),
+            MemoryFileState::Missing | MemoryFileState::Unchanged => {}
         }
         Ok(memory)
     }

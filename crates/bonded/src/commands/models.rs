@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use bonded_host::offers::{Model, NotOffered, Offer, PriceSource, known_models};
+use bonded_host::offers::{Model, NotOffered, PriceSource, ProviderOffer, known_models};
 use bonded_host::shapes::text::grouped;
 use bonded_kernel::{Measure, Price};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub(crate) async fn models(args: &ModelsArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(offers: &[Offer], named: Option<&str>) {
+fn show(offers: &[ProviderOffer], named: Option<&str>) {
     let mut models: Vec<Model> = offers
         .iter()
         .filter_map(|offer| offer.models.as_ref().ok())
@@ -96,7 +96,7 @@ fn price_from(source: PriceSource) -> String {
 }
 
 /// What needs no attention is one line; what a person should mend has one each.
-fn not_offered(offers: &[Offer]) -> Vec<String> {
+fn not_offered(offers: &[ProviderOffer]) -> Vec<String> {
     let mut keyless = vec![];
     let mut silent = vec![];
     let mut lines = vec![];
@@ -162,7 +162,7 @@ struct NotOfferedShape<'a> {
     message: Option<&'a str>,
 }
 
-fn json(offers: &[Offer]) -> Result<String, CliError> {
+fn json(offers: &[ProviderOffer]) -> Result<String, CliError> {
     let mut listing = Listing {
         models: vec![],
         not_offered: vec![],

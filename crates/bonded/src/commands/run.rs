@@ -22,7 +22,7 @@ use crate::error::{CliError, Code};
 use crate::refused::Name;
 use crate::render::ending::Ending;
 use crate::render::lines;
-use crate::render::progress::{Manner, RunWatcher, Shown, Sink};
+use crate::render::progress::{ProgressForm, RunWatcher, Shown, Sink};
 use crate::render::style::{Look, Stream};
 use crate::render::trace::Trace;
 use crate::review::Attendant;
@@ -269,7 +269,7 @@ pub(crate) async fn conclude(
     let Some(result) = RunResult::of(run) else {
         return paused(store, run, as_json).await;
     };
-    let has_text = !as_json && shown.manner != Manner::Json;
+    let has_text = !as_json && shown.manner != ProgressForm::Json;
     if as_json {
         let booked = accounts(store, run.id()).await?;
         output::stdout(&result::whole(run, &result, run.last_at(), &booked));
@@ -278,7 +278,7 @@ pub(crate) async fn conclude(
     }
     if let Some(text) = result.last_text.as_ref().filter(|_| has_text) {
         print_once(text, shown);
-        if shown.manner != Manner::Terminal {
+        if shown.manner != ProgressForm::Terminal {
             output::stderr(NOT_FINAL);
         }
     }
@@ -306,12 +306,12 @@ fn print_once(text: &str, shown: &Shown) {
 /// Says how a run ended. A run that nobody watches is told only if it failed.
 fn tell_end(ending: &Ending<'_>, run: &Run, result: &RunResult, shown: &Shown) {
     match shown.manner {
-        Manner::Terminal => {
+        ProgressForm::Terminal => {
             let (look, (columns, _)) = (Look::of(Stream::Err), Stream::Err.size());
             let rows = ending.rows(columns, &look);
             rows.iter().for_each(|row| output::styled(row, &look));
         }
-        Manner::Lines => {
+        ProgressForm::Lines => {
             let (figures, cause) = ending.words();
             let place = match Look::of(Stream::Err).plain {
                 true => String::new(),
@@ -320,10 +320,10 @@ fn tell_end(ending: &Ending<'_>, run: &Run, result: &RunResult, shown: &Shown) {
             output::stderr(&format!("{place}{figures}"));
             cause.iter().for_each(|cause| output::stderr(cause));
         }
-        Manner::Quiet | Manner::Json if !result.is_success() => {
+        ProgressForm::Quiet | ProgressForm::Json if !result.is_success() => {
             output::stderr(&ending.failure_words());
         }
-        Manner::Quiet | Manner::Json => {}
+        ProgressForm::Quiet | ProgressForm::Json => {}
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{output, settings};
 const NO_RUNS: &str = "no runs yet; start one with `bonded run`, or try `bonded demo`";
 
 /// A run of the list.
-struct Row {
+struct ListedRow {
     listed: Listed,
     /// `None` where its log cannot be read.
     status: Option<Status>,
@@ -68,7 +68,7 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
 
 /// The status of a run that has not ended depends on whether somebody drives it just now, which only the store
 /// knows.
-async fn rows_of(store: &dyn Store, limit: usize) -> Result<Vec<Row>, CliError> {
+async fn rows_of(store: &dyn Store, limit: usize) -> Result<Vec<ListedRow>, CliError> {
     let filter = ListFilter {
         prefix: None,
         limit,
@@ -79,7 +79,7 @@ async fn rows_of(store: &dyn Store, limit: usize) -> Result<Vec<Row>, CliError> 
         let status = status(store, &listed).await;
         let first = listed.ends.as_ref().ok().map(|ends| &ends.first);
         let beginning = first.and_then(Beginning::of);
-        rows.push(Row {
+        rows.push(ListedRow {
             listed,
             status,
             beginning,
@@ -92,7 +92,7 @@ async fn rows_of(store: &dyn Store, limit: usize) -> Result<Vec<Row>, CliError> 
 /// Adds the runs of a data directory, and says of each run which rule it is of. A server may have been told to keep them
 /// in the store that is listed anyway.
 async fn add_rules(
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<ListedRow>,
     dir: &DataDir,
     store: Option<&Path>,
     limit: usize,
@@ -104,7 +104,7 @@ async fn add_rules(
         let there = rows_of(&*store, limit).await?;
         let path = dir.path().canonicalize();
         let path = path.unwrap_or_else(|_| dir.path().to_owned());
-        rows.extend(there.into_iter().map(|row| Row {
+        rows.extend(there.into_iter().map(|row| ListedRow {
             data: Some(path.clone()),
             ..row
         }));
@@ -121,7 +121,7 @@ async fn add_rules(
 }
 
 /// Adds the runs of the data directories that were noted.
-async fn add_known(rows: &mut Vec<Row>, limit: usize) {
+async fn add_known(rows: &mut Vec<ListedRow>, limit: usize) {
     for known in settings::known_dirs() {
         let (dir, why) = match known {
             KnownDir::Open(dir) => match add_rules(rows, &dir, None, limit).await {
@@ -158,7 +158,7 @@ async fn rule_names(dir: &DataDir, limit: usize) -> Result<BTreeMap<RunId, Strin
     Ok(names)
 }
 
-impl Row {
+impl ListedRow {
     /// What began it and where it lies, for programs.
     fn begun_by(&self) -> Option<Value> {
         let beginning = self.beginning.as_ref().map(Beginning::json);
@@ -187,7 +187,7 @@ impl Row {
     }
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[ListedRow]) -> String {
     let titles = [
         ("RUN", Side::Left),
         ("STATUS", Side::Left),
@@ -201,7 +201,7 @@ fn table(rows: &[Row]) -> String {
 }
 
 /// Tokens and cost are known at the end only; until then they are empty. What began a run stands before its goal.
-fn cells(row: &Row) -> [String; 7] {
+fn cells(row: &ListedRow) -> [String; 7] {
     let id = text::short_id(&row.listed.run).to_owned();
     let (Some(status), Ok(ends)) = (row.status, &row.listed.ends) else {
         let hint = format!("bonded verify {id}");

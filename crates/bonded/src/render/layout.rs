@@ -2,7 +2,7 @@
 
 use super::flow;
 use super::style::{Look, Paint, Styled, Symbol, columns, prose_columns};
-use super::told::{CallTold, Note, Told, paint_of};
+use super::told::{CallTold, Remark, Told, paint_of};
 use bonded_host::shapes::text::duration;
 
 /// A narrower terminal has no column at the right.
@@ -18,7 +18,7 @@ pub(crate) fn rows(told: &Told, count: u32, terminal: usize, look: &Look) -> Vec
             rows.iter().map(|row| Styled::new().text(row)).collect()
         }
         Told::Call(call) => call_rows(call, count, terminal, look),
-        Told::Note(note) => vec![note_row(note, count, terminal, look)],
+        Told::Remark(note) => vec![note_row(note, count, terminal, look)],
     }
 }
 
@@ -60,7 +60,7 @@ fn call_rows(call: &CallTold, count: u32, terminal: usize, look: &Look) -> Vec<S
     std::iter::once(first).chain(below).collect()
 }
 
-fn note_row(note: &Note, count: u32, terminal: usize, look: &Look) -> Styled {
+fn note_row(note: &Remark, count: u32, terminal: usize, look: &Look) -> Styled {
     let mut row = Styled::new()
         .with(note.paint(), look.symbol(note.symbol))
         .text(" ");
@@ -86,10 +86,10 @@ pub(crate) fn words(told: &Told) -> Option<String> {
             let (took, why) = (took.unwrap_or_default(), why.unwrap_or_default());
             Some(format!("{what}: {how}{took}{why}"))
         }
-        Told::Note(note) if note.symbol == Symbol::Warning => {
+        Told::Remark(note) if note.symbol == Symbol::Warning => {
             Some(format!("warning: {}", note.text))
         }
-        Told::Note(note) => Some(note.text.clone()),
+        Told::Remark(note) => Some(note.text.clone()),
     }
 }
 

@@ -20,7 +20,7 @@ use super::layout;
 use super::style::{Look, Stream, Styled, prose_columns};
 use super::told::Told;
 use crate::output;
-use crate::stderr_writer::{self, Picture, Row};
+use crate::stderr_writer::{self, DrawnRow, Picture};
 use bonded_host::shapes::text::brief;
 pub(crate) use calls::CallAsked;
 use row::Canvas;
@@ -215,7 +215,7 @@ impl Live {
 }
 
 impl Picture for Live {
-    fn rows(&self, columns: usize) -> Vec<Row> {
+    fn rows(&self, columns: usize) -> Vec<DrawnRow> {
         let canvas = Canvas {
             columns,
             rows: Stream::Err.size().1,
@@ -240,7 +240,7 @@ impl Picture for Live {
     }
 
     /// The call that ended last stays where it is, above what is said now.
-    fn settle(&self, columns: usize) -> Vec<Row> {
+    fn settle(&self, columns: usize) -> Vec<DrawnRow> {
         match self.lock().held.take() {
             Some((told, count)) => {
                 drawn(&layout::rows(&told, count, columns, &self.look), &self.look)
@@ -262,8 +262,8 @@ impl Picture for Live {
     }
 }
 
-fn drawn(rows: &[Styled], look: &Look) -> Vec<Row> {
-    let drawn = rows.iter().map(|row| Row {
+fn drawn(rows: &[Styled], look: &Look) -> Vec<DrawnRow> {
+    let drawn = rows.iter().map(|row| DrawnRow {
         written: row.render(look),
         columns: row.columns(),
     });

@@ -39,13 +39,13 @@ pub(crate) enum Sink {
 /// How a run was shown, for what is said at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shown {
-    pub(crate) manner: Manner,
+    pub(crate) manner: ProgressForm,
     /// What the model said last, where all of it stands on the terminal.
     pub(crate) prose: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum ProgressForm {
     #[default]
     Quiet,
     Terminal,
@@ -112,15 +112,15 @@ impl Sink {
         match self {
             Self::Quiet => Shown::default(),
             Self::Terminal(terminal) => Shown {
-                manner: Manner::Terminal,
+                manner: ProgressForm::Terminal,
                 prose: terminal.prose().map(str::to_owned),
             },
             Self::Lines(_) => Shown {
-                manner: Manner::Lines,
+                manner: ProgressForm::Lines,
                 prose: None,
             },
             Self::Json(_) => Shown {
-                manner: Manner::Json,
+                manner: ProgressForm::Json,
                 prose: None,
             },
         }

@@ -11,7 +11,7 @@ use super::layout;
 use super::run_table::{minute, state};
 use super::style::{Look, Paint, Styled, Symbol, columns};
 use super::terminal::home_short;
-use super::told::{Note, Teller, Told};
+use super::told::{Remark, Teller, Told};
 use bonded_host::RunResult;
 
 /// The number of the turn, and a space.
@@ -77,7 +77,7 @@ impl Story {
                 1 => String::new(),
                 count => format!(" {}{count}", self.look.symbol(Symbol::Times)),
             };
-            Told::Note(Note {
+            Told::Remark(Remark {
                 symbol: Symbol::Warning,
                 text: format!("{}{times}", failure.text),
             })

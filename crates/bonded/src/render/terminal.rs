@@ -10,7 +10,7 @@ use super::failures::{FailureTold, Failures};
 use super::live::{Drawing, Live};
 use super::progress::{ends_reply, failures};
 use super::style::{Look, Paint, Stream, Styled, Symbol};
-use super::told::{self, Note, Teller, Told};
+use super::told::{self, Remark, Teller, Told};
 use crate::output;
 
 /// Draws as long as it is there.
@@ -79,7 +79,7 @@ impl TerminalRun {
                     self.prose = Some(text.clone());
                     self.live.tell_told(Told::Prose(text));
                 }
-                told @ (Told::Call(_) | Told::Note(_)) => self.live.tell_told(told),
+                told @ (Told::Call(_) | Told::Remark(_)) => self.live.tell_told(told),
             }
         }
         self.take(entry);
@@ -127,7 +127,7 @@ impl TerminalRun {
             1 => String::new(),
             count => format!(" {}{count}", self.live.look().symbol(Symbol::Times)),
         };
-        self.live.tell_told(Told::Note(Note {
+        self.live.tell_told(Told::Remark(Remark {
             symbol: Symbol::Warning,
             text: format!("{}{times}", failure.text),
         }));

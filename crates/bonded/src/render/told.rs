@@ -25,7 +25,7 @@ pub(crate) enum Told {
     /// A call that has ended.
     Call(CallTold),
     /// Anything else, in one line.
-    Note(Note),
+    Remark(Remark),
 }
 
 impl Told {
@@ -50,14 +50,14 @@ pub(crate) struct CallTold {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Note {
+pub(crate) struct Remark {
     pub(crate) symbol: Symbol,
     pub(crate) text: String,
 }
 
-impl Note {
+impl Remark {
     fn told(symbol: Symbol, text: impl Into<String>) -> Vec<Told> {
-        vec![Told::Note(Self {
+        vec![Told::Remark(Self {
             symbol,
             text: text.into(),
         })]
@@ -94,53 +94,53 @@ impl Teller {
     pub(crate) fn told(&mut self, entry: &Entry) -> Vec<Told> {
         match &entry.event {
             Event::RunStarted(started) => self.begin(started),
-            Event::RunResumed {} => Note::told(Symbol::Dot, "resumed"),
+            Event::RunResumed {} => Remark::told(Symbol::Dot, "resumed"),
             Event::AttemptStarted { summary, .. } => asked_for_summary(*summary),
             Event::AttemptFailed(_) | Event::ToolInvoked { .. } | Event::RunEnded(_) => vec![],
             Event::TargetLearned { lesson, .. } => {
-                Note::told(Symbol::Dot, format!("learned from the provider: {lesson}"))
+                Remark::told(Symbol::Dot, format!("learned from the provider: {lesson}"))
             }
             Event::ReplyRejected { reason, answer, .. } => {
-                Note::told(Symbol::Warning, rejected(*reason, &answer.text))
+                Remark::told(Symbol::Warning, rejected(*reason, &answer.text))
             }
             Event::DecisionMade(decision) => self.decided(decision),
             Event::CallRepaired { tool, steps, .. } => {
                 let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
                 let steps = steps.join(", ");
-                Note::told(
+                Remark::told(
                     Symbol::Dot,
                     format!("repaired the arguments of {tool}: {steps}"),
                 )
             }
-            Event::ContextGuarded(guarded) => Note::told(Symbol::Warning, context_full(guarded)),
-            Event::ContextCompacted(compacted) => Note::told(Symbol::Dot, room_made(compacted)),
+            Event::ContextGuarded(guarded) => Remark::told(Symbol::Warning, context_full(guarded)),
+            Event::ContextCompacted(compacted) => Remark::told(Symbol::Dot, room_made(compacted)),
             Event::ContextSummarised(made) => {
                 let messages = counted(made.until.saturating_sub(1) as usize, "message");
                 let summary = brief(&made.answer.text, DETAIL_CHARS);
-                Note::told(Symbol::Dot, format!("summed up {messages}: {summary}"))
+                Remark::told(Symbol::Dot, format!("summed up {messages}: {summary}"))
             }
             Event::TurnFailed { reason, .. } => {
                 let reason = brief(reason, DETAIL_CHARS);
-                Note::told(Symbol::Bad, format!("turn failed: {reason}"))
+                Remark::told(Symbol::Bad, format!("turn failed: {reason}"))
             }
             Event::ToolFinished(finished) => self.finished(finished),
             Event::ProgressReported { progress, .. } => {
                 let progress = brief(progress, DETAIL_CHARS);
-                Note::told(Symbol::Dot, format!("progress: {progress}"))
+                Remark::told(Symbol::Dot, format!("progress: {progress}"))
             }
             Event::CallSkipped { call, tool, reason } => {
                 let what = self.what(*call, tool);
-                Note::told(Symbol::Warning, skipped(&what, *reason))
+                Remark::told(Symbol::Warning, skipped(&what, *reason))
             }
             Event::ReviewAsked { call, tool, why } => {
                 let (what, why) = (self.what(*call, tool), brief(why, DETAIL_CHARS));
-                Note::told(Symbol::Ask, format!("{what} needs your approval: {why}"))
+                Remark::told(Symbol::Ask, format!("{what} needs your approval: {why}"))
             }
             Event::CallReviewed(reviewed) => self.reviewed(reviewed),
             Event::MemoryEdited(edit) => {
                 let keys = edit.set.keys().chain(&edit.removed).map(String::as_str);
                 let keys = brief(&keys.collect::<Vec<_>>().join(", "), DETAIL_CHARS);
-                Note::told(Symbol::Dot, format!("memory edited by hand: {keys}"))
+                Remark::told(Symbol::Dot, format!("memory edited by hand: {keys}"))
             }
         }
     }
@@ -153,7 +153,7 @@ impl Teller {
         match &started.forked_from {
             Some(origin) => {
                 let (run, turn) = (&origin.run, origin.turn);
-                Note::told(Symbol::Dot, format!("forked from {run} at turn {turn}"))
+                Remark::told(Symbol::Dot, format!("forked from {run} at turn {turn}"))
             }
             None => vec![],
         }
@@ -202,7 +202,7 @@ impl Teller {
         if is_unclosed(decision) {
             let text =
                 "the report was not closed, and the provider does not say why the model stopped";
-            told.extend(Note::told(Symbol::Warning, text));
+            told.extend(Remark::told(Symbol::Warning, text));
         }
         told
     }
@@ -242,10 +242,10 @@ impl Teller {
         let by = brief(&reviewed.by, 40);
         let what = self.what(reviewed.call, &reviewed.tool);
         match &reviewed.verdict {
-            Verdict::Approved => Note::told(Symbol::Good, format!("{what} approved by {by}")),
+            Verdict::Approved => Remark::told(Symbol::Good, format!("{what} approved by {by}")),
             Verdict::Denied { reason } => {
                 let reason = brief(reason, DETAIL_CHARS);
-                Note::told(Symbol::Bad, format!("{what} denied by {by}: {reason}"))
+                Remark::told(Symbol::Bad, format!("{what} denied by {by}: {reason}"))
             }
         }
     }
@@ -260,7 +260,7 @@ fn asked_for_summary(summary: Option<u32>) -> Vec<Told> {
     match summary {
         Some(until) => {
             let messages = counted(until.saturating_sub(1) as usize, "message");
-            Note::told(
+            Remark::told(
                 Symbol::Dot,
                 format!("context full: asking the model to sum up {messages}"),
             )

@@ -51,7 +51,7 @@ pub(super) struct Stops {
 
 /// How a person answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum InputMode {
     /// By a key.
     Keys,
     /// By a word and Enter.
@@ -76,12 +76,12 @@ enum Typed {
 #[derive(Debug)]
 pub(super) struct Keyboard {
     stops: Stops,
-    manner: Manner,
+    manner: InputMode,
 }
 
 impl Keyboard {
     /// What was typed until now is thrown away.
-    pub(super) fn open(stops: Stops, manner: Manner) -> io::Result<Self> {
+    pub(super) fn open(stops: Stops, manner: InputMode) -> io::Result<Self> {
         let keyboard = Self { stops, manner };
         keyboard.begin()?;
         Ok(keyboard)
@@ -89,8 +89,8 @@ impl Keyboard {
 
     fn begin(&self) -> io::Result<()> {
         match self.manner {
-            Manner::Keys => raw_mode::enter(),
-            Manner::Words => raw_mode::forget_typed(),
+            InputMode::Keys => raw_mode::enter(),
+            InputMode::Words => raw_mode::forget_typed(),
         }
     }
 
@@ -113,7 +113,7 @@ impl Keyboard {
 
     /// One key, or one word; nothing for what is no answer.
     pub(super) fn answer(&self) -> Result<Option<String>, Unanswered> {
-        if self.manner == Manner::Words {
+        if self.manner == InputMode::Words {
             let line = String::from_utf8_lossy(&self.bytes()?).trim().to_owned();
             return Ok(Some(line).filter(|line| !line.is_empty()));
         }
@@ -133,7 +133,7 @@ impl Keyboard {
     pub(super) fn line(&self, draw: impl Fn(&str)) -> Result<Option<String>, Unanswered> {
         let mut line = String::new();
         draw(&line);
-        if self.manner == Manner::Words {
+        if self.manner == InputMode::Words {
             let typed = String::from_utf8_lossy(&self.bytes()?).trim().to_owned();
             push(&mut line, &typed);
             return Ok(Some(line).filter(|line| !line.is_empty()));
@@ -169,7 +169,7 @@ impl Keyboard {
         let mut bytes = [0; 4096];
         let count = match read(io::stdin().as_fd(), &mut bytes) {
             // A word that is only Ctrl-D is no end: the terminal is still there.
-            Ok(0) if self.manner == Manner::Words => 0,
+            Ok(0) if self.manner == InputMode::Words => 0,
             Ok(count @ 1..) => count,
             Ok(0) | Err(_) => return Err(Unanswered::HungUp),
         };

@@ -5,8 +5,8 @@
 
 use std::io;
 
-use super::keyboard::{Keyboard, Manner, Stops, Unanswered};
-use super::look::{Look, Row};
+use super::call_view::{CallLine, CallView};
+use super::keyboard::{InputMode, Keyboard, Stops, Unanswered};
 use super::pager;
 use super::standing::Scope;
 use crate::render::style::{self, Paint, Stream, Styled, Symbol, columns};
@@ -14,7 +14,7 @@ use crate::{output, raw_mode};
 
 /// What a person said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum Reply {
     /// Yes, this once, or with all that the scope holds for.
     Yes(Option<Scope>),
     /// No; with a reason for the model, which may be empty.
@@ -62,14 +62,14 @@ pub(super) struct Question<F> {
     pub(super) elsewhere: String,
 }
 
-impl<F: Fn() -> Look> Question<F> {
+impl<F: Fn() -> CallView> Question<F> {
     /// Blocks until there is an answer or something ends the question.
-    pub(super) fn ask(&self, stops: Stops) -> io::Result<Answer> {
+    pub(super) fn ask(&self, stops: Stops) -> io::Result<Reply> {
         let drawing = style::Look::of(Stream::Err);
         // For screen readers, and terminals that cannot redraw.
         let manner = match drawing.plain {
-            true => Manner::Words,
-            false => Manner::Keys,
+            true => InputMode::Words,
+            false => InputMode::Keys,
         };
         let keyboard = Keyboard::open(stops, manner)?;
         let screen = Screen { drawing, manner };
@@ -77,10 +77,10 @@ impl<F: Fn() -> Look> Question<F> {
             let look = (self.look)();
             let is_whole = screen.show(&look, self.is_full);
             let answer = self.decide(&keyboard, &screen, &look, is_whole)?;
-            if matches!(answer, Answer::Unanswered(_)) {
+            if matches!(answer, Reply::Unanswered(_)) {
                 raw_mode::leave();
             }
-            let is_yes = matches!(answer, Answer::Yes(_));
+            let is_yes = matches!(answer, Reply::Yes(_));
             if !is_yes || (self.look)().subject == look.subject {
                 return Ok(answer);
             }
@@ -94,15 +94,15 @@ impl<F: Fn() -> Look> Question<F> {
         &self,
         keyboard: &Keyboard,
         screen: &Screen,
-        look: &Look,
+        look: &CallView,
         is_whole: bool,
-    ) -> io::Result<Answer> {
+    ) -> io::Result<Reply> {
         let mut is_seen = is_whole;
         loop {
             screen.keys(look, is_seen);
             let wish = match wished(keyboard) {
                 Ok(wish) => wish,
-                Err(why) => return Ok(Answer::Unanswered(why)),
+                Err(why) => return Ok(Reply::Unanswered(why)),
             };
             match wish {
                 Wish::Yes | Wish::Always if !is_seen => {
@@ -110,21 +110,21 @@ impl<F: Fn() -> Look> Question<F> {
                 }
                 Wish::Yes => {
                     screen.echo("y");
-                    return Ok(Answer::Yes(None));
+                    return Ok(Reply::Yes(None));
                 }
                 Wish::No => {
                     screen.echo("n");
-                    return Ok(Answer::No(String::new()));
+                    return Ok(Reply::No(String::new()));
                 }
                 Wish::Because => match screen.reason(keyboard) {
-                    Ok(Some(reason)) => return Ok(Answer::No(reason)),
+                    Ok(Some(reason)) => return Ok(Reply::No(reason)),
                     Ok(None) => screen.echo(""),
-                    Err(why) => return Ok(Answer::Unanswered(why)),
+                    Err(why) => return Ok(Reply::Unanswered(why)),
                 },
                 Wish::Always => match screen.scope(keyboard, look) {
-                    Ok(Some(scope)) => return Ok(Answer::Yes(Some(scope))),
+                    Ok(Some(scope)) => return Ok(Reply::Yes(Some(scope))),
                     Ok(None) => screen.echo(""),
-                    Err(why) => return Ok(Answer::Unanswered(why)),
+                    Err(why) => return Ok(Reply::Unanswered(why)),
                 },
                 Wish::Show => {
                     keyboard.lent(|| pager::show(&screen.page(look)))?;
@@ -156,7 +156,7 @@ fn wished(keyboard: &Keyboard) -> Result<Wish, Unanswered> {
 /// Where the question is drawn.
 struct Screen {
     drawing: style::Look,
-    manner: Manner,
+    manner: InputMode,
 }
 
 impl Screen {
@@ -165,7 +165,7 @@ impl Screen {
     }
 
     /// The header of a call and rows below it, ready to be drawn.
-    fn drawn(&self, look: &Look, rows: &[Row]) -> String {
+    fn drawn(&self, look: &CallView, rows: &[CallLine]) -> String {
         let header = look.header(self.columns(), &self.drawing);
         let rows = rows
             .iter()
@@ -175,7 +175,7 @@ impl Screen {
     }
 
     /// Draws the call; says whether all of it is there.
-    fn show(&self, look: &Look, is_full: bool) -> bool {
+    fn show(&self, look: &CallView, is_full: bool) -> bool {
         let (rows, is_whole) = match is_full {
             true => (look.whole(&self.drawing), true),
             false => look.rows(&self.drawing),
@@ -185,12 +185,12 @@ impl Screen {
     }
 
     /// All of the call, for a pager.
-    fn page(&self, look: &Look) -> String {
+    fn page(&self, look: &CallView) -> String {
         self.drawn(look, &look.whole(&self.drawing))
     }
 
     /// The keys in the order that they always have; the cursor stays behind them.
-    fn keys(&self, look: &Look, is_seen: bool) {
+    fn keys(&self, look: &CallView, is_seen: bool) {
         let offered = WISHES.iter().filter_map(|(wish, key, word, name)| {
             let name = match wish {
                 Wish::Show if !is_seen => "see all of it first",
@@ -206,13 +206,13 @@ impl Screen {
             Some((*key, *word, format!("{name}{more}")))
         });
         match self.manner {
-            Manner::Keys => {
+            InputMode::Keys => {
                 let row = offered.fold(Styled::new().text("  "), |row, (key, _, name)| {
                     row.with(Paint::Yellow, key).text(&format!(" {name}   "))
                 });
                 output::draw(&row.render(&self.drawing));
             }
-            Manner::Words => {
+            InputMode::Words => {
                 let words: Vec<&str> = offered.map(|(_, word, _)| word).collect();
                 output::draw(&format!("Type {} and press Enter: ", words.join(", ")));
             }
@@ -222,9 +222,9 @@ impl Screen {
     /// Ends the line of the keys, with the one that was pressed.
     fn echo(&self, key: &str) {
         match self.manner {
-            Manner::Keys => output::draw(&format!("{key}\n")),
+            InputMode::Keys => output::draw(&format!("{key}\n")),
             // The terminal has shown what was typed.
-            Manner::Words => {}
+            InputMode::Words => {}
         }
     }
 
@@ -248,8 +248,8 @@ impl Screen {
         let room = self.columns().saturating_sub(ASKED.len() + 1);
         let typed = keyboard.line(|line| {
             let end = match self.manner {
-                Manner::Keys => "\r\x1b[K",
-                Manner::Words => "",
+                InputMode::Keys => "\r\x1b[K",
+                InputMode::Words => "",
             };
             output::draw(&format!("{end}{ASKED}{}", fitting(line, room)));
         })?;
@@ -260,7 +260,7 @@ impl Screen {
     }
 
     /// The numbers never move: a scope that is not offered leaves its number empty.
-    fn scope(&self, keyboard: &Keyboard, look: &Look) -> Result<Option<Scope>, Unanswered> {
+    fn scope(&self, keyboard: &Keyboard, look: &CallView) -> Result<Option<Scope>, Unanswered> {
         self.echo("a");
         let choices = Scope::choices(look);
         let offered = choices.iter().enumerate().filter_map(|(at, scope)| {
@@ -271,8 +271,8 @@ impl Screen {
         let offered: Vec<String> = offered.collect();
         let offered = offered.join("   ");
         output::draw(&match self.manner {
-            Manner::Keys => format!("  always in this run: {offered}   "),
-            Manner::Words => format!("Always in this run: {offered}. Type a number, or no: "),
+            InputMode::Keys => format!("  always in this run: {offered}   "),
+            InputMode::Words => format!("Always in this run: {offered}. Type a number, or no: "),
         });
         keyboard.quiet()?;
         loop {

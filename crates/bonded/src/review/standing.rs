@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use bonded_host::PendingReview;
 use bonded_host::letters::written_out;
-use bonded_host::shapes::waiting::change::Change;
+use bonded_host::shapes::waiting::change::FileChange;
 use bonded_host::shapes::waiting::command::CommandCall;
 use bonded_kernel::{Run, RunId};
 
-use super::look::{Look, Subject};
+use super::call_view::{CallView, Proposal};
 
 /// Programs that run whatever they are told: a pattern of their name alone would be a pattern of everything.
 const RUNNERS: [&str; 28] = [
@@ -40,14 +40,14 @@ pub(super) enum Scope {
 
 impl Scope {
     /// The scopes that can be chosen: by number from 1. A place that is empty has no choice.
-    pub(super) fn choices(look: &Look) -> [Option<Self>; 3] {
+    pub(super) fn choices(look: &CallView) -> [Option<Self>; 3] {
         let (this, like) = match &look.subject {
-            Subject::Change(change) => (
+            Proposal::Change(change) => (
                 Self::File(change.path().to_owned()),
                 parent(change).map(Self::FilesIn),
             ),
-            Subject::Command(command, _) => (Self::Command(command.clone()), like(command)),
-            Subject::Failure(_, arguments) | Subject::Arguments(arguments) => {
+            Proposal::Command(command, _) => (Self::Command(command.clone()), like(command)),
+            Proposal::Failure(_, arguments) | Proposal::Arguments(arguments) => {
                 (Self::Call(arguments.clone()), None)
             }
         };
@@ -67,18 +67,18 @@ impl Scope {
         }
     }
 
-    fn holds_for(&self, subject: &Subject) -> bool {
+    fn holds_for(&self, subject: &Proposal) -> bool {
         match (self, subject) {
             (Self::Tool, _) => true,
-            (Self::Command(meant), Subject::Command(command, _)) => meant == command,
-            (Self::CommandsLike { begins, cwd }, Subject::Command(command, _)) => {
+            (Self::Command(meant), Proposal::Command(command, _)) => meant == command,
+            (Self::CommandsLike { begins, cwd }, Proposal::Command(command, _)) => {
                 begins_so(command, begins) && *cwd == command.cwd
             }
-            (Self::File(path), Subject::Change(change)) => path == change.path(),
-            (Self::FilesIn(dir), Subject::Change(change)) => {
+            (Self::File(path), Proposal::Change(change)) => path == change.path(),
+            (Self::FilesIn(dir), Proposal::Change(change)) => {
                 Path::new(change.path()).starts_with(dir)
             }
-            (Self::Call(meant), Subject::Arguments(arguments)) => meant == arguments,
+            (Self::Call(meant), Proposal::Arguments(arguments)) => meant == arguments,
             (
                 Self::Command(_)
                 | Self::CommandsLike { .. }
@@ -124,12 +124,12 @@ impl Standing {
     }
 
     /// The scope that lets a call through, if one does. What only a person who looked may change is asked about again.
-    pub(super) fn find(&self, run: &Run, waits: &PendingReview, look: &Look) -> Option<&Scope> {
+    pub(super) fn find(&self, run: &Run, waits: &PendingReview, look: &CallView) -> Option<&Scope> {
         match &look.subject {
-            Subject::Change(change) if self.is_guarded(run, change) => return None,
+            Proposal::Change(change) if self.is_guarded(run, change) => return None,
             // Which file it would change is not known.
-            Subject::Failure(..) => return None,
-            Subject::Change(_) | Subject::Command(..) | Subject::Arguments(_) => {}
+            Proposal::Failure(..) => return None,
+            Proposal::Change(_) | Proposal::Command(..) | Proposal::Arguments(_) => {}
         }
         let word = self.words.iter().find(|word| {
             word.run == waits.run
@@ -139,7 +139,7 @@ impl Standing {
         word.map(|word| &word.scope)
     }
 
-    fn is_guarded(&self, run: &Run, change: &Change) -> bool {
+    fn is_guarded(&self, run: &Run, change: &FileChange) -> bool {
         let path = Path::new(&run.config().dir).join(change.path());
         let kept = run.config().kept.iter();
         let kept = kept.flat_map(|kept| [&kept.ledger, &kept.snapshots]);
@@ -152,7 +152,7 @@ impl Standing {
     }
 }
 
-fn parent(change: &Change) -> Option<String> {
+fn parent(change: &FileChange) -> Option<String> {
     let parent = Path::new(change.path()).parent()?.to_str()?;
     (!parent.is_empty() && !change.is_guarded()).then(|| parent.to_owned())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use bonded_host::agent::{Keyring, Workplace};
 use bonded_host::config::Config;
 use bonded_host::config::options::{self, Options, Sources};
-use bonded_host::offers::{Market, Offer, offers};
+use bonded_host::offers::{Market, ProviderOffer, offers};
 use bonded_kernel::Target;
 
 use super::plain::configuration;
@@ -26,7 +26,7 @@ struct MarketSetup {
 }
 
 /// Asks every endpoint that is set up here, or the one that is named. Each key goes to its own endpoint alone.
-pub(crate) async fn offered(only: Option<&str>) -> Result<Vec<Offer>, CliError> {
+pub(crate) async fn offered(only: Option<&str>) -> Result<Vec<ProviderOffer>, CliError> {
     let found = market()?;
     let environment = &found.workplace.environment;
     output::mask_with(environment.secrets());

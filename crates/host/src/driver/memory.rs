@@ -10,7 +10,7 @@ use bonded_kernel::{self as kernel, Effect, Hash, Input, Memory, MemoryEdit};
 
 use super::Driver;
 use crate::error::HostError;
-use crate::memory_file::{Look, MemoryFile, MemoryFileError};
+use crate::memory_file::{MemoryFile, MemoryFileError, MemoryFileState};
 
 /// What the driver knows of the file.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Driver<'_> {
             };
             let has_ended = self.run.termination().is_some();
             let input = match written {
-                Ok(Look::Edited { edit, seen }) if !has_ended => {
+                Ok(MemoryFileState::Edited { edit, seen }) if !has_ended => {
                     self.memory.taken = Some(seen);
                     if changes_nothing(&memory, &edit) {
                         continue;
@@ -86,12 +86,17 @@ impl Driver<'_> {
             return input;
         };
         match on_disk(move || file.look()).await {
-            Ok(Look::Edited { edit, seen }) if self.memory.taken != Some(seen) => {
+            Ok(MemoryFileState::Edited { edit, seen }) if self.memory.taken != Some(seen) => {
                 self.memory.taken = Some(seen);
                 Input::MemoryEdited(self.masked_edit(edit))
             }
             // What cannot be read is told when the memory is written.
-            Ok(Look::Edited { .. } | Look::Missing | Look::Unchanged | Look::Broken { .. })
+            Ok(
+                MemoryFileState::Edited { .. }
+                | MemoryFileState::Missing
+                | MemoryFileState::Unchanged
+                | MemoryFileState::Broken { .. },
+            )
             | Err(_) => input,
         }
     }
@@ -103,13 +108,15 @@ fn write(
     memory: &Memory,
     run: &str,
     taken: Option<Hash>,
-) -> Result<Look, MemoryFileError> {
+) -> Result<MemoryFileState, MemoryFileError> {
     match file.write(memory, run, taken)? {
-        Look::Broken { why } => {
+        MemoryFileState::Broken { why } => {
             let _aside: PathBuf = file.put_aside(&why)?;
             file.write(memory, run, taken)
         }
-        found @ (Look::Missing | Look::Unchanged | Look::Edited { .. }) => Ok(found),
+        found @ (MemoryFileState::Missing
+        | MemoryFileState::Unchanged
+        | MemoryFileState::Edited { .. }) => Ok(found),
     }
 }
 

@@ -8,17 +8,17 @@ use serde_json::Value;
 
 /// What a call gave.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct CallContent {
     pub(super) text: String,
     pub(super) is_error: bool,
 }
 
 /// The text parts; where there are none, the structured content, or what else there is. Images and the like
 /// are named, never written out. Nothing at all is one blank.
-pub(super) fn shown(result: &Value) -> Shown {
+pub(super) fn shown(result: &Value) -> CallContent {
     let text = text_of(result);
     let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
-    Shown {
+    CallContent {
         text: if text.is_empty() { " ".into() } else { text },
         is_error,
     }

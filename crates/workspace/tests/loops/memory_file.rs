@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use bonded_host::memory_file::{Look, MemoryFile};
+use bonded_host::memory_file::{MemoryFile, MemoryFileState};
 use bonded_kernel::{Hash, Memory};
 use serde_json::json;
 
@@ -35,14 +35,14 @@ impl Place {
 
     fn keep(&self, value: &serde_json::Value) {
         let written = self.file().write(&memory(value), "run-1", None);
-        assert_eq!(written.expect("it is written"), Look::Unchanged);
+        assert_eq!(written.expect("it is written"), MemoryFileState::Unchanged);
     }
 
     fn by_hand(&self, text: &str) {
         fs::write(&self.path, text).expect("a person may write");
     }
 
-    fn look(&self) -> Look {
+    fn look(&self) -> MemoryFileState {
         self.file().look().expect("the file can be looked at")
     }
 
@@ -54,7 +54,7 @@ impl Place {
 #[test]
 fn a_file_that_is_not_there_is_an_empty_memory() {
     let place = place();
-    assert_eq!(place.look(), Look::Missing);
+    assert_eq!(place.look(), MemoryFileState::Missing);
     assert_eq!(place.file().read().expect("no error"), None);
     assert_eq!(place.file().run().expect("no error"), None);
 }
@@ -63,7 +63,7 @@ fn a_file_that_is_not_there_is_an_empty_memory() {
 fn what_was_written_is_read_again_and_is_no_change() {
     let value = json!({ "plan": "a", "steps": [1, { "b": null }] });
     let place = Place::holding(&value);
-    assert_eq!(place.look(), Look::Unchanged);
+    assert_eq!(place.look(), MemoryFileState::Unchanged);
     assert_eq!(place.file().read().expect("no error"), Some(memory(&value)));
     assert_eq!(
         place.file().run().expect("no error").as_deref(),
@@ -80,7 +80,7 @@ fn a_file_that_was_removed_is_written_again() {
     fs::remove_file(&place.path).expect("it was there");
     assert_eq!(
         place.look(),
-        Look::Unchanged,
+        MemoryFileState::Unchanged,
         "to remove it changes nothing"
     );
     place.keep(&json!({ "a": 1 }));
@@ -91,7 +91,7 @@ fn a_file_that_was_removed_is_written_again() {
 fn only_what_a_person_changed_is_their_change() {
     let place = Place::holding(&json!({ "a": 1, "b": 2, "c": 3 }));
     place.by_hand(r#"{"a":1,"b":"two","d":4}"#);
-    let Look::Edited { edit, seen } = place.look() else {
+    let MemoryFileState::Edited { edit, seen } = place.look() else {
         unreachable!("a person changed it");
     };
     assert_eq!(json!(edit.set), json!({ "b": "two", "d": 4 }));
@@ -102,20 +102,20 @@ fn only_what_a_person_changed_is_their_change() {
         .file()
         .write(&agents, "run-1", None)
         .expect("no error");
-    assert!(matches!(refused, Look::Edited { .. }));
+    assert!(matches!(refused, MemoryFileState::Edited { .. }));
     let other = Hash::of(b"something else");
     let refused = place
         .file()
         .write(&agents, "run-1", Some(other))
         .expect("no error");
-    assert!(matches!(refused, Look::Edited { .. }));
+    assert!(matches!(refused, MemoryFileState::Edited { .. }));
     let mut both = agents;
     both.edit(&edit);
     let written = place
         .file()
         .write(&both, "run-1", Some(seen))
         .expect("no error");
-    assert_eq!(written, Look::Unchanged);
+    assert_eq!(written, MemoryFileState::Unchanged);
     let merged = memory(&json!({ "a": 9, "b": "two", "d": 4 }));
     assert_eq!(place.file().read().expect("no error"), Some(merged));
 }
@@ -124,7 +124,7 @@ fn only_what_a_person_changed_is_their_change() {
 fn to_write_the_same_in_other_words_changes_nothing() {
     let place = Place::holding(&json!({ "a": 1, "b": [2] }));
     place.by_hand("{\"b\": [ 2 ],\n \"a\":1}");
-    assert_eq!(place.look(), Look::Unchanged);
+    assert_eq!(place.look(), MemoryFileState::Unchanged);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_crash_at_any_point_of_a_write_does_not_look_like_a_persons_change() {
         fs::write(place.beside("kept"), &noted).expect("a crash leaves it so");
         fs::write(place.beside("new"), "half a fi").expect("a crash leaves it so");
         fs::write(&place.path, content).expect("a crash leaves it so");
-        assert_eq!(place.look(), Look::Unchanged);
+        assert_eq!(place.look(), MemoryFileState::Unchanged);
         place.keep(&json!({ "a": 5 }));
     }
 }
@@ -152,11 +152,11 @@ fn what_is_no_memory_is_put_aside_and_explained() {
     for broken in ["{\"a\": 1,", "[1]", "", "\u{0}", long.as_str()] {
         let place = Place::holding(&json!({ "a": 1 }));
         place.by_hand(broken);
-        let Look::Broken { why } = place.look() else {
+        let MemoryFileState::Broken { why } = place.look() else {
             unreachable!("{:?} is no object", &broken[..broken.len().min(20)]);
         };
         let refused = place.file().write(&Memory::default(), "run-1", None);
-        assert!(matches!(refused, Ok(Look::Broken { .. })));
+        assert!(matches!(refused, Ok(MemoryFileState::Broken { .. })));
         for number in 1..=2 {
             place.by_hand(broken);
             let aside = place.file().put_aside(&why).expect("it can be put aside");

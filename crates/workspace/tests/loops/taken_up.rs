@@ -1,7 +1,7 @@
 //! Runs that are taken up by a process that did not begin them.
 
 use bonded_host::CancellationToken;
-use bonded_host::memory_file::{Look, MemoryFile};
+use bonded_host::memory_file::{MemoryFile, MemoryFileState};
 use bonded_kernel::{Memory, RunId};
 use bonded_workspace::Performs as _;
 use serde_json::json;
@@ -17,7 +17,7 @@ impl World {
         let before = json!({ "run_id": run, "user_request": "tidy up", "state": "planning" });
         let before = Memory::read(&before.to_string()).expect("an object");
         let written = MemoryFile::new(self.memory_path()).write(&before, run, None);
-        assert_eq!(written.expect("it is written"), Look::Unchanged);
+        assert_eq!(written.expect("it is written"), MemoryFileState::Unchanged);
     }
 
     async fn take_up(&self, run: &str) {

@@ -3,7 +3,7 @@
 //! Every endpoint that is set up is asked for its list, each with its own key: a key that is refused is found out
 //! here and not by the first run. What is not set up is one line, since most people need one of them.
 
-use bonded_host::offers::{Model, NotOffered, Offer};
+use bonded_host::offers::{Model, NotOffered, ProviderOffer};
 use bonded_host::shapes::text::counted;
 use bonded_transport::models;
 
@@ -48,7 +48,7 @@ pub(super) async fn check() -> ModelsReport {
 
 /// The command that needs the least: the model of the variable, else the first that is offered, one with a known price
 /// before others.
-fn next(offers: &[Offer]) -> Option<String> {
+fn next(offers: &[ProviderOffer]) -> Option<String> {
     const GOAL: &str = "\"explain this repository\"";
     if variable("BONDED_MODEL").is_some() {
         return Some(format!("bonded run {GOAL}"));
@@ -62,7 +62,7 @@ fn next(offers: &[Offer]) -> Option<String> {
     Some(format!("bonded run --model {} {GOAL}", model.name))
 }
 
-fn of_offers(offers: &[Offer]) -> Vec<Finding> {
+fn of_offers(offers: &[ProviderOffer]) -> Vec<Finding> {
     let mut findings = vec![];
     let (mut keyless, mut silent) = (vec![], vec![]);
     for offer in offers {

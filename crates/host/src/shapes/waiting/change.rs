@@ -27,7 +27,7 @@ const FILES: &str = "files";
 
 /// What would become of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     preview: Preview,
 }
 
@@ -68,7 +68,7 @@ pub enum LineLength {
 
 /// What a call would make of its file, or why it will fail; nothing where it is no call of a built-in file tool, or
 /// its directory is not the one that it would work in: items of plans work in copies.
-pub fn change_of(run: &Run, call: &WaitingCall) -> Option<Result<Change, String>> {
+pub fn change_of(run: &Run, call: &WaitingCall) -> Option<Result<FileChange, String>> {
     let spec = run.catalog().spec(&call.tool)?;
     let is_built_in = spec.resource.as_deref() == Some(FILES);
     if !is_built_in || run.config().item.is_some() {
@@ -78,12 +78,12 @@ pub fn change_of(run: &Run, call: &WaitingCall) -> Option<Result<Change, String>
     let preview = preview(&workdir, &call.tool, &call.arguments)?;
     Some(
         preview
-            .map(|preview| Change { preview })
+            .map(|preview| FileChange { preview })
             .map_err(|fault| written_out(&fault.message)),
     )
 }
 
-impl Change {
+impl FileChange {
     /// Beneath the working directory, as it is on the disk.
     pub fn path(&self) -> &str {
         &self.preview.path
@@ -219,8 +219,8 @@ fn shown(kind: DiffKind, mark: char, line: &str, length: LineLength) -> DiffLine
 mod tests {
     use super::*;
 
-    fn change(before: Before, after: &[u8]) -> Change {
-        Change {
+    fn change(before: Before, after: &[u8]) -> FileChange {
+        FileChange {
             preview: Preview {
                 path: "a".into(),
                 before,

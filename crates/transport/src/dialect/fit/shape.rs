@@ -50,7 +50,7 @@ pub(super) struct PropertyChoice {
 
 /// Looks through a schema whose references are gathered.
 pub(super) fn shape_of(top: &Value, steps: &mut Steps) -> Result<Shape, TooMany> {
-    let mut look = Look {
+    let mut look = SchemaWalk {
         top,
         trail: vec![],
         looks_left: LOOKS_MAX,
@@ -60,7 +60,7 @@ pub(super) fn shape_of(top: &Value, steps: &mut Steps) -> Result<Shape, TooMany>
 }
 
 /// One look through a schema.
-struct Look<'s, 'c> {
+struct SchemaWalk<'s, 'c> {
     top: &'s Value,
     /// The references that are being followed.
     trail: Vec<&'s str>,
@@ -68,7 +68,7 @@ struct Look<'s, 'c> {
     steps: &'c mut Steps,
 }
 
-impl<'s> Look<'s, '_> {
+impl<'s> SchemaWalk<'s, '_> {
     /// `None` where nothing fits.
     fn shape(&mut self, schema: &'s Value) -> Result<Option<Shape>, TooMany> {
         let keywords = match schema {

@@ -6,7 +6,7 @@
 
 use bonded_host::letters::written_out;
 use bonded_host::shapes::text::{counted, grouped};
-use bonded_host::shapes::waiting::change::{Change, DiffKind, DiffLine, LineLength, change_of};
+use bonded_host::shapes::waiting::change::{DiffKind, DiffLine, FileChange, LineLength, change_of};
 use bonded_host::shapes::waiting::command::{CommandCall, CommandTerms, command_of};
 use bonded_host::shapes::waiting::note_of;
 use bonded_kernel::{Run, WaitingCall};
@@ -25,9 +25,9 @@ const COLUMNS_MAX: usize = 100;
 
 /// What would happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum Proposal {
     /// A file becomes another.
-    Change(Change),
+    Change(FileChange),
     /// The call cannot succeed, for this reason; with its arguments.
     Failure(String, String),
     /// A command runs.
@@ -38,13 +38,13 @@ pub(super) enum Subject {
 
 /// A line on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct CallLine {
     pub(super) paint: Paint,
     pub(super) text: String,
     is_cut: bool,
 }
 
-impl Row {
+impl CallLine {
     fn new(paint: Paint, text: impl Into<String>) -> Self {
         Self {
             paint,
@@ -56,8 +56,8 @@ impl Row {
 
 /// A call as it is looked at.
 #[derive(Clone, Debug)]
-pub(super) struct Look {
-    pub(super) subject: Subject,
+pub(super) struct CallView {
+    pub(super) subject: Proposal,
     pub(super) tool: String,
     turn: u32,
     why: String,
@@ -65,7 +65,7 @@ pub(super) struct Look {
     note: Option<&'static str>,
 }
 
-impl Look {
+impl CallView {
     /// As it is at this moment. `is_called` says that the run is that of an agent which another run called.
     pub(super) fn of(run: &Run, call: &WaitingCall, is_called: bool) -> Self {
         let agent = run.config().agent.as_ref().filter(|_| is_called);
@@ -81,14 +81,14 @@ impl Look {
 
     /// Whether a diff is shown.
     pub(super) fn is_diff(&self) -> bool {
-        matches!(self.subject, Subject::Change(_))
+        matches!(self.subject, Proposal::Change(_))
     }
 
     /// What it is about, in a few words.
     pub(super) fn title(&self) -> String {
         match &self.subject {
-            Subject::Change(change) => format!("{} {}", self.tool, written_out(change.path())),
-            Subject::Failure(..) | Subject::Command(..) | Subject::Arguments(_) => {
+            Proposal::Change(change) => format!("{} {}", self.tool, written_out(change.path())),
+            Proposal::Failure(..) | Proposal::Command(..) | Proposal::Arguments(_) => {
                 self.tool.clone()
             }
         }
@@ -97,7 +97,7 @@ impl Look {
     /// The first line: the call on the left, what asked on the right.
     pub(super) fn header(&self, terminal: usize, look: &style::Look) -> Vec<Styled> {
         let mut facts = vec![];
-        if let Subject::Change(change) = &self.subject {
+        if let Proposal::Change(change) = &self.subject {
             let (added, removed) = change.counts();
             facts.push(format!("+{added} -{removed}"));
         }
@@ -121,7 +121,7 @@ impl Look {
     }
 
     /// As many rows as a person looks at unasked, and whether that is all of it.
-    pub(super) fn rows(&self, look: &style::Look) -> (Vec<Row>, bool) {
+    pub(super) fn rows(&self, look: &style::Look) -> (Vec<CallLine>, bool) {
         let mut rows = self.all(LineLength::Readable);
         let left_out = rows.len().saturating_sub(ROWS_MAX);
         let is_cut = left_out > 0 || rows.iter().any(|row| row.is_cut);
@@ -130,24 +130,24 @@ impl Look {
             let more = counted(left_out, "more line");
             let cut = look.symbol(Symbol::Ellipsis);
             let text = format!("{cut} {more}; press d to see all");
-            rows.push(Row::new(Paint::Dim, text));
+            rows.push(CallLine::new(Paint::Dim, text));
         }
         rows.extend(self.terms(look));
         (rows, !is_cut)
     }
 
     /// Everything, with nothing left out.
-    pub(super) fn whole(&self, look: &style::Look) -> Vec<Row> {
+    pub(super) fn whole(&self, look: &style::Look) -> Vec<CallLine> {
         let mut rows = self.all(LineLength::Whole);
         rows.extend(self.terms(look));
         rows
     }
 
-    fn all(&self, length: LineLength) -> Vec<Row> {
+    fn all(&self, length: LineLength) -> Vec<CallLine> {
         let lines = |text: &str, first: &str, next: &str| lines(text, (first, next), length);
         match &self.subject {
-            Subject::Change(change) => change.lines(length).into_iter().map(diff_row).collect(),
-            Subject::Command(command, _) => {
+            Proposal::Change(change) => change.lines(length).into_iter().map(diff_row).collect(),
+            Proposal::Command(command, _) => {
                 let mut rows = lines(&spelled(command), "$ ", "> ");
                 rows.iter_mut().for_each(|row| row.paint = Paint::Bold);
                 if let Some(stdin) = &command.stdin {
@@ -155,49 +155,49 @@ impl Look {
                 }
                 rows
             }
-            Subject::Failure(_, arguments) | Subject::Arguments(arguments) => {
+            Proposal::Failure(_, arguments) | Proposal::Arguments(arguments) => {
                 lines(arguments, "", "")
             }
         }
     }
 
     /// What holds for the call besides what it says itself.
-    fn terms(&self, look: &style::Look) -> Vec<Row> {
+    fn terms(&self, look: &style::Look) -> Vec<CallLine> {
         let mut rows = vec![];
         match &self.subject {
-            Subject::Failure(why, _) => {
-                rows.push(Row::new(
+            Proposal::Failure(why, _) => {
+                rows.push(CallLine::new(
                     Paint::Yellow,
                     format!("this call will fail: {why}"),
                 ));
             }
-            Subject::Command(command, terms) => {
-                rows.push(Row::new(Paint::Dim, held(command, terms, look)));
+            Proposal::Command(command, terms) => {
+                rows.push(CallLine::new(Paint::Dim, held(command, terms, look)));
             }
-            Subject::Change(_) | Subject::Arguments(_) => {}
+            Proposal::Change(_) | Proposal::Arguments(_) => {}
         }
-        rows.extend(self.note.map(|note| Row::new(Paint::Yellow, note)));
+        rows.extend(self.note.map(|note| CallLine::new(Paint::Yellow, note)));
         rows
     }
 }
 
-fn subject(run: &Run, call: &WaitingCall) -> Subject {
+fn subject(run: &Run, call: &WaitingCall) -> Proposal {
     let pretty = || match serde_json::from_str::<Value>(&call.arguments) {
         Ok(value) => serde_json::to_string_pretty(&value).unwrap_or_default(),
         Err(_) => call.arguments.to_string(),
     };
     if let Some((command, terms)) = command_of(run, call) {
-        return Subject::Command(command, terms);
+        return Proposal::Command(command, terms);
     }
     match change_of(run, call) {
-        Some(Ok(change)) => Subject::Change(change),
-        Some(Err(why)) => Subject::Failure(why, pretty()),
-        None => Subject::Arguments(pretty()),
+        Some(Ok(change)) => Proposal::Change(change),
+        Some(Err(why)) => Proposal::Failure(why, pretty()),
+        None => Proposal::Arguments(pretty()),
     }
 }
 
-fn diff_row(line: DiffLine) -> Row {
-    Row {
+fn diff_row(line: DiffLine) -> CallLine {
+    CallLine {
         paint: match line.kind {
             DiffKind::Hunk | DiffKind::Note => Paint::Dim,
             DiffKind::Same => Paint::Plain,
@@ -210,7 +210,7 @@ fn diff_row(line: DiffLine) -> Row {
 }
 
 /// The lines of a text with every letter to be seen, and a mark before the first and each that follows.
-fn lines(text: &str, (first, next): (&str, &str), length: LineLength) -> Vec<Row> {
+fn lines(text: &str, (first, next): (&str, &str), length: LineLength) -> Vec<CallLine> {
     let lines = text.split('\n').enumerate();
     let row = |(at, line): (usize, &str)| {
         let mark = if at == 0 { first } else { next };
@@ -224,7 +224,7 @@ fn lines(text: &str, (first, next): (&str, &str), length: LineLength) -> Vec<Row
             true => format!("… ({} characters)", grouped(chars as u64)),
             false => String::new(),
         };
-        Row {
+        CallLine {
             paint: Paint::Plain,
             text: format!("{mark}{}{more}", written_out(&kept)),
             is_cut,
