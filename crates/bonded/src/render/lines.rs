@@ -146,7 +146,7 @@ impl Lines {
                 let said = brief(text, SAID_CHARS);
                 self.say(entry.at, entry.turn, &format!("said: {said}"));
             }
-            (Told::Call(_) | Told::Note(_), None) => {}
+            (Told::Call(_) | Told::Remark(_), None) => {}
         }
         self.last = Some((told, 0));
     }

@@ -202,7 +202,7 @@ impl Live {
                 state.commit_held(&self.look);
                 match told {
                     Told::Prose(text) => print_rows(&flow::rows(&text, room()), &self.look),
-                    Told::Call(_) | Told::Note(_) => state.held = Some((told, 1)),
+                    Told::Call(_) | Told::Remark(_) => state.held = Some((told, 1)),
                 }
             }
         }

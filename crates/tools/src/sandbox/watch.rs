@@ -15,7 +15,7 @@ use bonded_kernel::SandboxLevel;
 
 use super::inventory::{Find, FindKind, Inventory, Top, make_inert};
 use super::order::Walls;
-use super::{Sandbox, Teller};
+use super::{Sandbox, ShortfallListener};
 
 /// How many of them are named.
 const NAMED_MAX: usize = 5;
@@ -30,7 +30,7 @@ pub(super) struct Watch {
     was_held: bool,
     /// Who is watched, as the beginning of a sentence.
     who: &'static str,
-    teller: Teller,
+    teller: ShortfallListener,
     /// Set when it was settled or let be, so that dropping it does nothing more.
     is_over: bool,
 }
