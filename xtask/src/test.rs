@@ -35,6 +35,18 @@ const LONG: [&str; 8] = [
     "workspace_crash",
 ];
 
+/// Tests by the beginning of their names that take half a minute and more each, in a debug build: ten megabytes through
+/// everything, hundreds of turns, every model of every family, a second build. `test` leaves them to `test --all` too.
+const LONG_TESTS: [&str; 7] = [
+    "absurd::a_report_of_ten_megabytes",
+    "absurd::an_answer_of_ten_megabytes",
+    "absurd::ten_megabytes",
+    "endings::four_hundred_turns",
+    "replay_differs::",
+    "schemas::the_schema_of_configurations",
+    "wires::",
+];
+
 /// What a person runs again and again while they work.
 pub(crate) fn check() -> Result<(), Fault> {
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
@@ -78,6 +90,10 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
             .filter(|it| !LONG.contains(&it.as_str()))
         {
             tests.args(["--test", name]);
+        }
+        tests.arg("--");
+        for name in LONG_TESTS {
+            tests.args(["--skip", name]);
         }
     }
     stage("client SDKs and MCP servers", || {

@@ -21,6 +21,7 @@ mod output;
 mod raw_mode;
 mod refused;
 mod render;
+mod resumable_run;
 mod review;
 mod settings;
 mod signals;

@@ -23,7 +23,7 @@ use bonded_host::{Goal, Host};
 use bonded_kernel::{HeldFile, RunFiles};
 
 pub(crate) use agent::assignment_for_check;
-pub(crate) use find::{find_run, find_run_to_read};
+pub(crate) use find::{find_run, find_run_to_read, find_run_to_steer};
 pub(crate) use limits::{no_price, own_limits};
 pub(crate) use market::offered;
 pub(crate) use plain::{looked_at, models_named};

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use bonded_host::CancellationToken;
+use bonded_host::shapes::text::short_id;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::{output, raw_mode, stderr_writer};
+use crate::{output, raw_mode, resumable_run, stderr_writer};
 
 /// What a person is told, and how a process ends that is asked twice.
 #[derive(Clone, Copy)]
@@ -139,6 +140,9 @@ pub(crate) fn interrupt_on_signal() -> CancellationToken {
             });
             INTERRUPT.cancel();
             let second = signals.next().await;
+            if let Some(run) = resumable_run::get() {
+                output::stderr(&format!("Resume: bonded resume {}", short_id(&run)));
+            }
             // No half-drawn row is left on the terminal.
             stderr_writer::draw(None);
             stderr_writer::settle(LAST_ROW);

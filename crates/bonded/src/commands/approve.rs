@@ -47,8 +47,7 @@ pub(super) async fn judge(
     let is_wanted = !args.json && !args.prompting.no_prompt;
     let attendant = Attendant::here(is_wanted, store);
     let mut attendant = attendant.map(|it| it.showing_all(args.full));
-    let store = settings::open_existing_store(store)?;
-    let id = settings::find_run(&*store, &args.run).await?;
+    let (store, id) = settings::find_run_to_steer(store, &args.run).await?;
     let (mut host, tools) = settings::host(store.clone(), Stance::Refuse);
     let run = host.load(&id).await?;
     let waits = match PendingReview::of(&*store, &run).await? {

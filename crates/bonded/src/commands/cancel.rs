@@ -16,8 +16,7 @@ use crate::{output, settings};
 
 /// What the run had come to in the meantime is read back, and that is what is printed.
 pub(crate) async fn cancel(args: &CancelArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let store = settings::open_existing_store(store)?;
-    let id = settings::find_run(&*store, &args.run).await?;
+    let (store, id) = settings::find_run_to_steer(store, &args.run).await?;
     let (host, _) = settings::host(store, Stance::Refuse);
     let run = host.cancel_waiting(&id, &args.reason).await?;
     let message = match run.termination().map(|termination| termination.kind) {

@@ -18,8 +18,7 @@ use bonded_host::shapes::text;
 
 /// A run of a plan, or of an agent that such a run has called, is refused.
 pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let store = settings::open_existing_store(store)?;
-    let from = settings::find_run(&*store, &args.run).await?;
+    let (store, from) = settings::find_run_to_steer(store, &args.run).await?;
     let id = match &args.id {
         Some(id) => RunId::new(id)?,
         None => Host::draw_id(),

@@ -20,8 +20,8 @@ pub(crate) async fn replay(args: &ReplayArgs, store: Option<&Path>) -> Result<Ex
     if let Some(receipt) = &args.receipt {
         return replay_receipt::replay(args, receipt, store).await;
     }
-    let store = settings::open_store_to_read(store)?;
-    let id = settings::find_run(&*store, args.run.as_deref().unwrap_or_default()).await?;
+    let named = args.run.as_deref().unwrap_or_default();
+    let (store, id) = settings::find_run_to_read(store, named).await?;
     let entries = store.load(&id, 0).await?;
     match audit(&entries) {
         Ok(audit) => {

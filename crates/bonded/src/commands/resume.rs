@@ -28,7 +28,13 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
         return Err(trust_for_all());
     }
     let mut attendant = Attendant::here(!args.json && !args.prompting.no_prompt, store);
-    let store = settings::open_existing_store(store)?;
+    let (store, named) = match &args.run {
+        Some(named) => {
+            let (store, run) = settings::find_run_to_steer(store, named).await?;
+            (store, Some(run))
+        }
+        None => (settings::open_existing_store(store)?, None),
+    };
     let stance = match args.trust {
         true => Stance::Once,
         false => Stance::Refuse,
@@ -37,8 +43,8 @@ pub(crate) async fn resume(args: &ResumeArgs, store: Option<&Path>) -> Result<Ex
     let keeper = Keeper::new(store.clone());
     signals::interrupt_on_signal();
     let cancel = CancellationToken::new();
-    let runs = match &args.run {
-        Some(named) => vec![settings::find_run(&*store, named).await?],
+    let runs = match named {
+        Some(run) => vec![run],
         None => interrupted(&*store).await?,
     };
     if runs.is_empty() {

@@ -28,11 +28,17 @@ pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<Ex
     if verify_receipt::is_meant(args) {
         return verify_receipt::verify(args, store).await;
     }
-    let store = settings::open_store_to_read(store)?;
-    let mut runs = vec![];
-    for named in &args.named {
-        runs.push(settings::find_run(&*store, named).await?);
-    }
+    let (store, mut runs) = match args.named.as_slice() {
+        [] => (settings::open_store_to_read(store)?, vec![]),
+        [first, others @ ..] => {
+            let (store, first) = settings::find_run_to_read(store, first).await?;
+            let mut runs = vec![first];
+            for named in others {
+                runs.push(settings::find_run(&*store, named).await?);
+            }
+            (store, runs)
+        }
+    };
     let mut witnesses = Witnesses::open(args, &*store, &runs)?;
     if args.all {
         runs = all(&*store).await?;

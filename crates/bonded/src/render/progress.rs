@@ -19,7 +19,7 @@ use super::spoken::JsonLines;
 use super::style::{Look, Stream};
 use super::terminal::TerminalRun;
 use super::trace::Trace;
-use crate::output;
+use crate::{output, resumable_run};
 
 /// A machine's log says that the run is alive, this often.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -197,6 +197,9 @@ impl RunWatcher {
         }
         let from = if self.remembers { self.after } else { 0 };
         let entries = self.store.load(&self.run, from).await?;
+        if !entries.is_empty() {
+            resumable_run::set(&self.run);
+        }
         self.remembers = true;
         for entry in &entries {
             if entry.seq <= self.after {

@@ -3,14 +3,14 @@
 //! People type the beginning of an id. A whole id always means itself, also where it begins another one; a
 //! beginning counts only if it is that of one run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::RunId;
 use bonded_serve::workspace::known_dirs::KnownDir;
 use bonded_state::{ListFilter, Store};
 
-use super::store::{known_dirs, open_store_to_read};
+use super::store::{known_dirs, open_existing_store, open_store_to_read};
 use crate::error::{CliError, Code};
 
 /// Finds the one run that a person means by a whole id or the beginning of one.
@@ -57,21 +57,74 @@ pub(crate) async fn find_run_to_read(
     if argument.is_some() || !is_elsewhere {
         return Err(unknown);
     }
+    match find_in_workspaces(named).await? {
+        Some(found) => Ok((found.store, found.run)),
+        None => Err(unknown),
+    }
+}
+
+/// Finds a run that is steered, which is done where it is kept: one of a workspace is that of its server.
+pub(crate) async fn find_run_to_steer(
+    argument: Option<&Path>,
+    named: &str,
+) -> Result<(Arc<dyn Store>, RunId), CliError> {
+    let unknown = match open_existing_store(argument) {
+        Ok(store) => match find_run(&*store, named).await {
+            Ok(run) => return Ok((store, run)),
+            Err(error) => error,
+        },
+        Err(error) => error,
+    };
+    let is_elsewhere = matches!(unknown.code, Code::UnknownRun | Code::StoreMissing);
+    if argument.is_some() || !is_elsewhere {
+        return Err(unknown);
+    }
+    let Some(found) = find_in_workspaces(named).await? else {
+        return Err(unknown);
+    };
+    let (run, dir) = (found.run, found.dir.display());
+    let message = format!("run {run} belongs to the workspace in {dir}, whose server drives it");
+    Err(CliError::new(Code::UnknownRun, message).hint(format!(
+        "start its server, which resumes it: bonded serve --data {dir}; or, while none runs, name the store: \
+         --store {}",
+        found.file.display()
+    )))
+}
+
+/// A run of a workspace.
+struct InWorkspace {
+    store: Arc<dyn Store>,
+    run: RunId,
+    dir: PathBuf,
+    file: PathBuf,
+}
+
+/// Looks into the data directories that were noted.
+async fn find_in_workspaces(named: &str) -> Result<Option<InWorkspace>, CliError> {
     for known in known_dirs() {
         let KnownDir::Open(dir) = known else {
             continue;
         };
+        let file = dir.runs_file();
         // One that cannot be opened hides no other.
-        let Ok(store) = open_store_to_read(Some(&dir.runs_file())) else {
+        let Ok(store) = open_store_to_read(Some(&file)) else {
             continue;
         };
         match find_run(&*store, named).await {
-            Ok(run) => return Ok((store, run)),
+            Ok(run) => {
+                let dir = dir.path().to_owned();
+                return Ok(Some(InWorkspace {
+                    store,
+                    run,
+                    dir,
+                    file,
+                }));
+            }
             Err(error) if error.code == Code::UnknownRun => {}
             Err(error) => return Err(error),
         }
     }
-    Err(unknown)
+    Ok(None)
 }
 
 /// What cannot be an id at all is an unknown run to the person as well.

@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Millis, NoteId};
+use bonded_kernel::{Millis, NoteId, nearest};
 use bonded_workspace::config::HostSurroundings;
-use bonded_workspace::store::{CommittedWrite, StoredRule, WorkspaceStore, Write};
+use bonded_workspace::store::{
+    CommittedWrite, NoteFilter, NoteSort, Page, StoredRule, WorkspaceStore, Write,
+};
 use bonded_workspace_rules::{Actor, Chain, Change, Note, Rule, Workspace};
 
 use crate::agents;
@@ -17,6 +19,11 @@ use crate::settings::prefix;
 use bonded_serve::workspace::clock::now;
 use bonded_serve::workspace::configured::Configured;
 use bonded_serve::workspace::data_dir::DataDir;
+
+/// Of so many notes, those changed last, one may have been meant.
+const LOOKED_AT_MAX: u64 = 500;
+/// Fewer letters of an id are like those of too many others.
+const ID_TYPED_MIN: usize = 6;
 
 /// One workspace, with what its rules are checked against.
 #[derive(Debug)]
@@ -91,13 +98,37 @@ impl Notebook {
         };
         // An id names a note of any workspace, and only one is meant.
         let own = note.filter(|note| note.workspace_id == self.workspace.workspace_id);
-        own.ok_or_else(|| {
-            let message = format!(
-                "NOTE_NOT_FOUND: there is no note {named:?} in {:?}",
-                self.workspace.name
-            );
-            CliError::new(Code::Refused, message).hint("`bonded note list` shows what there is")
-        })
+        match own {
+            Some(note) => Ok(note),
+            None => Err(self.missing_note(named).await?),
+        }
+    }
+
+    /// With the note that was probably meant, among those changed last.
+    async fn missing_note(&self, named: &str) -> Result<CliError, CliError> {
+        let filter = NoteFilter {
+            workspace: self.workspace.workspace_id,
+            note_kind: None,
+            include_deleted: false,
+            sort: NoteSort::Updated,
+            page: Page {
+                limit: LOOKED_AT_MAX,
+                offset: 0,
+            },
+        };
+        let listed = self.store.notes(filter).await.map_err(store_error)?;
+        let names = listed
+            .iter()
+            .map(|it| (it.note_id.to_string(), it.title.clone()));
+        let message = format!(
+            "NOTE_NOT_FOUND: there is no note {named:?} in {:?}",
+            self.workspace.name
+        );
+        Ok(CliError::new(Code::Refused, message).hint(hint(
+            named,
+            &names.collect::<Vec<_>>(),
+            "bonded note list",
+        )))
     }
 
     /// The one note whose id begins so.
@@ -128,21 +159,32 @@ impl Notebook {
     /// The rule with this id, or the one whose id begins so.
     /// A rule of another workspace, or one that was deleted, is not there.
     pub(crate) async fn rule(&self, named: &str) -> Result<Rule, CliError> {
-        let missing = || {
-            CliError::new(
-                Code::Refused,
-                format!("RULE_NOT_FOUND: there is no rule {named:?}"),
-            )
-            .hint("`bonded rule list` shows what there is")
+        let found = match named.parse() {
+            Err(_) => self.rule_beginning(named).await?,
+            Ok(id) => {
+                let rule = self.store.rule(id).await.map_err(store_error)?;
+                let is_here = |rule: &StoredRule| {
+                    !rule.is_deleted && rule.rule.draft.workspace_id == self.workspace.workspace_id
+                };
+                rule.filter(is_here).map(|stored| stored.rule)
+            }
         };
-        let Ok(id) = named.parse() else {
-            return self.rule_beginning(named).await?.ok_or_else(missing);
-        };
-        let rule = self.store.rule(id).await.map_err(store_error)?;
-        let is_here = |rule: &StoredRule| {
-            !rule.is_deleted && rule.rule.draft.workspace_id == self.workspace.workspace_id
-        };
-        Ok(rule.filter(is_here).ok_or_else(missing)?.rule)
+        match found {
+            Some(rule) => Ok(rule),
+            None => Err(self.missing_rule(named).await?),
+        }
+    }
+
+    async fn missing_rule(&self, named: &str) -> Result<CliError, CliError> {
+        let rules = self.store.rules(self.workspace.workspace_id).await;
+        let rules = rules.map_err(store_error)?;
+        let name = |it: &Rule| it.draft.name.clone().unwrap_or_default();
+        let names: Vec<(String, String)> = rules
+            .iter()
+            .map(|it| (it.rule_id.to_string(), name(it)))
+            .collect();
+        let message = format!("RULE_NOT_FOUND: there is no rule {named:?}");
+        Ok(CliError::new(Code::Refused, message).hint(hint(named, &names, "bonded rule list")))
     }
 }
 
@@ -169,6 +211,24 @@ impl Notebook {
                 ))
             }
         }
+    }
+}
+
+/// The name or the id that is nearest to what was typed, else where all are listed. Of an id people type the beginning, so
+/// that as much of each is compared.
+fn hint(named: &str, known: &[(String, String)], list: &str) -> String {
+    let names = known.iter().map(|(_, name)| name.as_str());
+    let beginnings = known.iter().filter_map(|(id, _)| id.get(..named.len()));
+    let near = nearest(named, names).or_else(|| match named.len() {
+        0..ID_TYPED_MIN => None,
+        _ => nearest(named, beginnings),
+    });
+    let is_near = |(id, name): &&(String, String)| {
+        near.is_some_and(|near| near == name || id.starts_with(near))
+    };
+    match known.iter().find(is_near) {
+        Some((id, name)) => format!("did you mean {name:?} ({id})?"),
+        None => format!("`{list}` shows what there is"),
     }
 }
 

@@ -420,6 +420,13 @@ fn notes_and_rules_are_named_by_the_beginning_of_their_ids() {
     );
     let short = on(&place, "data", &["note", "show", &id[..3]]);
     assert!(short.stderr.contains("NOTE_NOT_FOUND"), "{}", short.stderr);
+    let meant = format!("did you mean \"Shopping\" ({id})?");
+    let other = if id.starts_with('0') { "1" } else { "0" };
+    let slips = ["Shoping".to_owned(), format!("{other}{}", &id[1..13])];
+    for slip in &slips {
+        let missing = on(&place, "data", &["note", "show", slip]);
+        assert!(missing.stderr.contains(&meant), "{missing:?}");
+    }
     // A title counts more than a beginning.
     ok(&on(
         &place,
@@ -431,10 +438,14 @@ fn notes_and_rules_are_named_by_the_beginning_of_their_ids() {
         "- by its title"
     );
 
-    let rule = json!({ "trigger": "manual", "action_json": { "kind": "kjxlkj_agent" } });
+    let rule =
+        json!({ "trigger": "manual", "name": "tidy", "action_json": { "kind": "kjxlkj_agent" } });
     let file = place.write("rule.json", rule.to_string());
     let file = file.display().to_string();
     let id = ok(&on(&place, "data", &["rule", "add", &file]));
+    let missing = on(&place, "data", &["rule", "show", "tydi"]);
+    let meant = format!("did you mean \"tidy\" ({id})?");
+    assert!(missing.stderr.contains(&meant), "{missing:?}");
     ok(&on(&place, "data", &["rule", "disable", &id[..4]]));
     let shown = ok(&on(&place, "data", &["rule", "show", &id[..4]]));
     let shown: Value = serde_json::from_str(&shown).expect("JSON");

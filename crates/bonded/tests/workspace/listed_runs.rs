@@ -53,6 +53,25 @@ fn with_run_of_a_rule(place: &Place) -> String {
 }
 
 #[test]
+fn a_run_of_a_rule_is_steered_where_its_server_is_and_the_message_says_where() {
+    let place = Place::new();
+    let run = with_run_of_a_rule(&place);
+    let data = place.path("data").canonicalize().expect("it is there");
+    let commands: [&[&str]; 4] = [
+        &["resume"],
+        &["cancel"],
+        &["approve"],
+        &["fork", "--turn", "1"],
+    ];
+    for command in commands {
+        let refused = unnamed(&place, &[command, &[&run[..8]]].concat());
+        assert_eq!(refused.code, Some(4), "{refused:?}");
+        let started = format!("bonded serve --data {}", data.display());
+        assert!(refused.stderr.contains(&started), "{refused:?}");
+    }
+}
+
+#[test]
 fn the_runs_of_rules_are_listed_and_shown_without_naming_their_directory() {
     let place = Place::new();
     let run = with_run_of_a_rule(&place);
@@ -67,6 +86,9 @@ fn the_runs_of_rules_are_listed_and_shown_without_naming_their_directory() {
     let shown = unnamed(&place, &["show", &run[..8]]);
     shown.succeeds();
     assert!(shown.stdout.contains("Tidy up."), "{shown:?}");
+    for command in ["verify", "replay"] {
+        unnamed(&place, &[command, &run[..8]]).succeeds();
+    }
     // A store that is named is looked into alone.
     let named = place.bonded(&["--store", "other.db", "runs"]);
     named.fails_with(4, "store-missing");
