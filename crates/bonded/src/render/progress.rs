@@ -16,10 +16,10 @@ use bonded_state::{Store, StoreError};
 use super::failures::{FailureTiming, Failures};
 use super::lines::Lines;
 use super::spoken::JsonLines;
-use super::style::{Look, Stream};
 use super::terminal::TerminalRun;
 use super::trace::Trace;
 use crate::output;
+use crate::style::{Look, Stream};
 
 /// A machine's log says that the run is alive, this often.
 const HEARTBEAT: Duration = Duration::from_secs(30);
