@@ -69,3 +69,32 @@ impl Asked {
         Ok(asked)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Crates whose top-level modules need each other in one direction only.
+    const LAYERED: [&str; 3] = ["bonded", "host", "kernel"];
+
+    #[test]
+    fn this_checkout_has_no_long_function_no_common_type_name_and_no_circle() -> Result<(), Fault> {
+        let figures = Figures::of(&Checkout::read(root())?);
+        let mut breaches = vec![];
+        for (name, modules) in &figures.types {
+            breaches.push(format!("type {name} in {}", modules.join(" ")));
+        }
+        for figures in figures.shipped() {
+            for place in &figures.functions.long {
+                breaches.push(format!("{}:{} {}", place.path, place.line, place.what));
+            }
+            if LAYERED.contains(&figures.name.as_str()) {
+                for circle in &figures.modules.members {
+                    breaches.push(format!("circle in {}: {}", figures.name, circle.join(" ")));
+                }
+            }
+        }
+        assert_eq!(breaches, Vec::<String>::new());
+        Ok(())
+    }
+}

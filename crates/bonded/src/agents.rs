@@ -24,14 +24,14 @@ use crate::args::{AgentArgs, variable};
 use crate::error::CliError;
 use crate::render::servers;
 use crate::traced::Traced;
-use crate::{dirs, options, output, signals, trust};
+use crate::{dirs, masking, options, output, signals, trust};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 /// Trust is asked for while files are read, so that a person at the terminal may be asked here.
 pub(crate) fn workplace(args: &AgentArgs, dir: &Path) -> Result<Workplace, CliError> {
     let environment = environment();
     // Before a configuration is read: what is wrong with one is told, and may be put on record.
-    output::mask_with(environment.secrets());
+    masking::mask_with(environment.secrets());
     let own = own_places();
     Ok(Workplace {
         config_file: args.config.clone(),
@@ -165,7 +165,7 @@ pub(crate) fn unsealed_host(
     apart: Vec<PathBuf>,
 ) -> (Host, Arc<AgentTools>) {
     let environment = workplace.environment.clone();
-    output::mask_with(environment.secrets());
+    masking::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone()).trusting(workplace.trust.clone());
     let token_dir = dirs::token_dir();
     let mut tools = AgentTools::new(environment, Some(workplace.clone()))

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use clap::builder::Resettable;
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::render::style::{ColorChoice, LookFlags};
+use crate::style::{ColorChoice, LookFlags};
 
 pub(crate) use about::{CompletionsArgs, DemoArgs, DoctorArgs, ExplainArgs, Shell};
 pub(crate) use check::{ReplayArgs, VerifyArgs};

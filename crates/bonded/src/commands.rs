@@ -46,7 +46,7 @@ use std::process::ExitCode;
 
 use crate::args::{Cli, Command, TOP};
 use crate::error::{CliError, Code};
-use crate::render::style;
+use crate::style;
 use crate::usage::in_our_words;
 use crate::work::Ground;
 use crate::{output, signals};

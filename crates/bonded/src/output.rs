@@ -9,48 +9,24 @@
 //! stderr always, because people read it later too; data for programs goes out as it is. An error of stdout is
 //! remembered and reported at the end, since a command that goes on must not depend on its reader.
 
-use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use bonded_host::Secrets;
 use bonded_host::letters::harmless;
 use rustix::termios::tcgetsid;
 use serde::Serialize;
 
-use crate::render::flow;
-use crate::render::style::{Look, Stream, Styled, prose_columns};
+use crate::flow;
+use crate::masking::{for_terminal, masked};
 use crate::stderr_writer;
+use crate::style::{Look, Stream, Styled, prose_columns};
 
 /// How long a terminal that takes nothing is waited for before something is drawn on it.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// What neither stream shows. Set once, by the first command that reads a configuration.
-static SECRETS: OnceLock<Arc<Secrets>> = OnceLock::new();
-
 /// The first error of stdout.
 static UNWRITTEN: OnceLock<String> = OnceLock::new();
-
-/// Keeps secrets out of everything that is written from now on.
-pub(crate) fn mask_with(secrets: &Arc<Secrets>) {
-    // A second one is the same: a process has one environment.
-    let _set = SECRETS.set(secrets.clone());
-}
-
-/// A line as it may be shown.
-pub(crate) fn masked(line: &str) -> Cow<'_, str> {
-    match SECRETS.get() {
-        // The mask is taken, not lent: it must not be held while a slow reader is waited for.
-        Some(secrets) => secrets.mask().text(line).into_owned().into(),
-        None => line.into(),
-    }
-}
-
-/// A line as it may reach a terminal.
-pub(crate) fn for_terminal(line: &str) -> String {
-    harmless(&masked(line)).into_owned()
-}
 
 /// How long a terminal that takes nothing is waited for before the other stream is written to.
 const OTHER_STREAM: Duration = Duration::from_secs(1);

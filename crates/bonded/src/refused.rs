@@ -12,7 +12,7 @@ use bonded_kernel::{Millis, Run, RunConfig, RunId};
 use bonded_state::{ListFilter, Store};
 
 use crate::error::{CliError, Code};
-use crate::output;
+use crate::masking;
 use bonded_host::shapes::text;
 
 /// The id of a run, and whether it is anybody's choice.
@@ -70,10 +70,10 @@ pub(crate) async fn keep(
         return (error, None);
     }
     let why = format!("refused: {}: {}", error.code.name(), error.message());
-    let why = output::masked(&why);
+    let why = masking::masked(&why);
     let goal = Goal {
-        text: output::masked(&goal.text).into_owned().into(),
-        system: output::masked(&goal.system).into_owned().into(),
+        text: masking::masked(&goal.text).into_owned().into(),
+        system: masking::masked(&goal.system).into_owned().into(),
         config: goal.config,
     };
     let Some(id) = free(store, name).await else {

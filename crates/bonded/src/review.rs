@@ -22,12 +22,12 @@ use bonded_kernel::{Run, RunId, Verdict};
 use tokio::signal::unix::SignalKind;
 
 use crate::error::CliError;
-use crate::render::style::{self, Stream, Styled, Symbol};
-use crate::render::told::paint_of;
+use crate::render::narration::paint_of;
+use crate::style::{self, Stream, Styled, Symbol};
 use crate::{output, settings, signals};
 use call_view::CallView;
 use keyboard::{Stops, Unanswered};
-use question::{Question, Reply};
+use question::{Question, ReviewAnswer};
 use standing::Standing;
 
 pub(crate) use person::person;
@@ -100,32 +100,32 @@ impl Attendant {
         }
         let answer = self.ask(host, root, &run, &waits, cancel).await?;
         let person = &self.person;
-        let (verdict, by, said) = match answer {
-            Reply::Unanswered(Unanswered::Withdrawn) => {
+        let (verdict, by, message) = match answer {
+            ReviewAnswer::Unanswered(Unanswered::Withdrawn) => {
                 self.say(Symbol::Warning, "it was answered elsewhere");
                 return Ok(Judged::Answered);
             }
-            Reply::Unanswered(why) => {
+            ReviewAnswer::Unanswered(why) => {
                 return Ok(Judged::Stopped(self.stopped(root.id(), &look, why)));
             }
-            Reply::Yes(None) => {
-                let said = format!("approved by {person}");
-                (Verdict::Approved, person.clone(), said)
+            ReviewAnswer::Yes(None) => {
+                let message = format!("approved by {person}");
+                (Verdict::Approved, person.clone(), message)
             }
-            Reply::Yes(Some(scope)) => {
+            ReviewAnswer::Yes(Some(scope)) => {
                 let words = scope.words(&look.tool);
                 let by = format!("{person} (always: {words})");
-                let said = format!("approved by {person} ({words}, this run)");
+                let message = format!("approved by {person} ({words}, this run)");
                 self.standing.add(&waits, scope);
-                (Verdict::Approved, by, said)
+                (Verdict::Approved, by, message)
             }
-            Reply::No(reason) => {
-                let mut said = format!("denied by {person}");
+            ReviewAnswer::No(reason) => {
+                let mut message = format!("denied by {person}");
                 if !reason.is_empty() {
-                    said.push_str(&format!(": {}", bonded_host::letters::written_out(&reason)));
+                    message.push_str(&format!(": {}", bonded_host::letters::written_out(&reason)));
                 }
                 let reason = reason.into();
-                (Verdict::Denied { reason }, person.clone(), said)
+                (Verdict::Denied { reason }, person.clone(), message)
             }
         };
         let symbol = match &verdict {
@@ -133,7 +133,7 @@ impl Attendant {
             Verdict::Denied { .. } => Symbol::Bad,
         };
         if self.record(host, &waits, verdict, &by).await? == Reviewed::Recorded {
-            self.say(symbol, &said);
+            self.say(symbol, &message);
         }
         Ok(Judged::Answered)
     }
@@ -164,8 +164,8 @@ impl Attendant {
             | call_view::Proposal::Arguments(_) => look.title(),
         };
         let person = &self.person;
-        let said = format!("approved by {person} ({words}, this run): {about}");
-        self.say(Symbol::Good, &said);
+        let message = format!("approved by {person} ({words}, this run): {about}");
+        self.say(Symbol::Good, &message);
     }
 
     fn say(&self, symbol: Symbol, text: &str) {
@@ -182,7 +182,7 @@ impl Attendant {
         run: &Arc<Run>,
         waits: &PendingReview,
         cancel: &CancellationToken,
-    ) -> Result<Reply, CliError> {
+    ) -> Result<ReviewAnswer, CliError> {
         let withdrawn = CancellationToken::new();
         let stops = Stops {
             cancel: cancel.clone(),
@@ -207,15 +207,15 @@ impl Attendant {
         // A terminal that cannot be asked at is one that is gone.
         Ok(match answered {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) | Err(_) => Reply::Unanswered(Unanswered::HungUp),
+            Ok(Err(_)) | Err(_) => ReviewAnswer::Unanswered(Unanswered::HungUp),
         })
     }
 
     /// The last line is the command that asks again.
     fn stopped(&self, run: &RunId, look: &CallView, why: Unanswered) -> ExitCode {
         let (title, id) = (look.title(), text::short_id(run));
-        let said = format!("stopped: {title} still needs your approval");
-        self.say(Symbol::Stopped, &said);
+        let message = format!("stopped: {title} still needs your approval");
+        self.say(Symbol::Stopped, &message);
         output::draw(&format!("Resume: bonded resume {id}\n"));
         let of_signal = |kind: SignalKind| {
             let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();

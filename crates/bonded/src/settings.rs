@@ -36,7 +36,7 @@ use crate::agents;
 use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code};
 use crate::options;
-use crate::render::style::{Look, Stream};
+use crate::style::{Look, Stream};
 
 /// All that is needed to make goals and run them.
 pub(crate) struct RunSetup {

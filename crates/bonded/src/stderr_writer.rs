@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use crate::render::style::Stream;
+use crate::style::Stream;
 
 /// How many lines may wait for a reader.
 const WAITING_MAX: usize = 8192;

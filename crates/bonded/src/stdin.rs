@@ -72,10 +72,10 @@ pub(crate) fn piped() -> Result<Option<Piped>, CliError> {
     text_of(all)
 }
 
-type Chunk = io::Result<Vec<u8>>;
+type StdinPart = io::Result<Vec<u8>>;
 
 /// Ends with the sender: at the end of stdin, at an error, or when nobody wants more.
-fn read(sender: &SyncSender<Chunk>) {
+fn read(sender: &SyncSender<StdinPart>) {
     let mut stdin = io::stdin().lock();
     loop {
         let mut part = vec![0; PART_BYTES];
@@ -113,10 +113,10 @@ impl Collected {
 }
 
 /// `None` where not one byte came in time.
-fn collect(parts: &Receiver<Chunk>) -> Result<Option<Collected>, CliError> {
+fn collect(parts: &Receiver<StdinPart>) -> Result<Option<Collected>, CliError> {
     let begun = Instant::now();
     let mut all = Collected::default();
-    let mut is_told = false;
+    let mut is_announced = false;
     loop {
         let limit = if all.bytes == 0 {
             FIRST_BYTE
@@ -129,9 +129,9 @@ fn collect(parts: &Receiver<Chunk>) -> Result<Option<Collected>, CliError> {
             Ok(Err(error)) => return Err(bad(format!("cannot read stdin: {error}"))),
             Err(RecvTimeoutError::Disconnected) => return Ok(Some(all)),
             Err(RecvTimeoutError::Timeout) if begun.elapsed() < limit => {
-                if !is_told {
+                if !is_announced {
                     output::stderr("waiting for stdin to end; for a run without it: < /dev/null");
-                    is_told = true;
+                    is_announced = true;
                 }
             }
             Err(RecvTimeoutError::Timeout) if all.bytes == 0 => {

@@ -27,14 +27,14 @@ pub(crate) fn in_our_words(error: &clap::Error, words: &[OsString]) -> Option<Cl
 /// `--max-time 5x is not a duration. …`
 fn bad_measure(error: &clap::Error) -> Option<CliError> {
     let bad = error.source()?.downcast_ref::<BadMeasure>()?;
-    let flag = said(error, ContextKind::InvalidArg)?;
+    let flag = context_text(error, ContextKind::InvalidArg)?;
     let flag = flag.split_whitespace().next()?;
     Some(CliError::new(Code::Usage, format!("{flag} {bad}")))
 }
 
 /// The names are those of the command in which the word stands.
 fn unknown_command(error: &clap::Error, words: &[OsString]) -> Option<CliError> {
-    let typed = said(error, ContextKind::InvalidSubcommand)?;
+    let typed = context_text(error, ContextKind::InvalidSubcommand)?;
     let program = Cli::cli_command();
     let mut within = &program;
     let mut path = String::new();
@@ -60,7 +60,7 @@ fn unknown_command(error: &clap::Error, words: &[OsString]) -> Option<CliError> 
     })
 }
 
-fn said(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+fn context_text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
     let value = error.get(kind)?;
     if let ContextValue::String(text) = value {
         Some(text)

@@ -49,6 +49,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub use crate::provider::OpenaiMode;
 pub use accepts::AcceptsConfig;
 pub use capabilities::Capabilities;
 pub use check::CheckReport;
@@ -64,7 +65,7 @@ pub use origin::Origin;
 pub use places::{ConfigDirs, LayerFiles};
 pub use pricing::{LongPricing, ModelPricing};
 pub use provider::{
-    ModelConfig, OpenaiMode, ProviderConfig, ProviderKind, ReasoningMap, Sampling, Sent, ToolChoice,
+    ModelConfig, ProviderConfig, ProviderKind, ReasoningMap, Sampling, Sent, ToolChoice,
 };
 pub use queue::QueueEntry;
 pub use schema::config_schema;

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use bonded_kernel::Text;
 
-use crate::agent::Workplace;
 use crate::beneath::{self, SecretFiles};
 use crate::letters::written_out;
 use crate::trust::{Contents, Wants};
+use crate::workplace::Workplace;
 
 /// As every agent of every maker knows it.
 pub const INSTRUCTIONS_FILE: &str = "AGENTS.md";

@@ -45,6 +45,7 @@ pub mod trust;
 pub mod windows;
 pub mod witness;
 mod workdir_tools;
+mod workplace;
 pub mod yaml;
 
 pub use beneath::SecretFiles;

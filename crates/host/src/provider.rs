@@ -14,7 +14,6 @@ use bonded_kernel::{Dialect, Price, Target, nearest, short};
 use bonded_transport::dialect;
 use bonded_transport::models::{ModelRow, Service};
 
-use crate::config::OpenaiMode;
 use azure::{AZURE_KEYS, azure_target};
 use known::{TOKEN_HEADER, first_set};
 
@@ -225,6 +224,17 @@ pub fn account_headers(
     let set = set.filter(|(_, value)| !value.trim().is_empty());
     set.map(|(header, value)| (header.to_owned(), value))
         .collect()
+}
+
+/// Which of OpenAI's two APIs is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenaiMode {
+    /// Responses at OpenAI itself, chat completions everywhere else.
+    Auto,
+    /// The responses API, wherever the address leads.
+    Responses,
+    /// Chat completions, wherever the address leads.
+    Chat,
 }
 
 /// Responses are spoken where OpenAI itself is; servers that speak its language speak chat completions.

@@ -20,15 +20,14 @@ use super::change::{Change, View};
 use super::event::WorkspaceEvent;
 use super::refused::Refused;
 
+type EventsOrRefusal = Result<Vec<WorkspaceEvent>, Refused>;
+
 /// What comes of a change. No event means that things are already as the change wants them.
 /// The view must be loaded in the transaction that appends the events; otherwise two changes could both be permitted by
 /// what only one of them left.
-pub fn decide(
-    view: &View,
-    change: &Change,
-    actor: &Actor,
-    now: Millis,
-) -> Result<Vec<WorkspaceEvent>, Refused> {
+/// What was only considered comes to none: it has no view of one workspace, and the store fires each of its rules as a
+/// change of its own.
+pub fn decide(view: &View, change: &Change, actor: &Actor, now: Millis) -> EventsOrRefusal {
     match change {
         Change::CreateWorkspace { workspace_id, name } => {
             workspaces::create_workspace(view, *workspace_id, name, actor)
@@ -82,7 +81,6 @@ pub fn decide(
         } => automation::delete_rule(view, *rule_id, *base_version, actor),
         Change::Fire(fire) => automation::fire_rule(view, fire, actor),
         Change::MoveRun { run_id, to } => automation::move_run(view, run_id, to, actor),
-        // They have no view of one workspace: the store fires each of their rules as a change of its own.
         Change::Considered { .. } | Change::ConsideredSchedule { .. } => Ok(vec![]),
         Change::Propose {
             operation_id,

@@ -17,7 +17,7 @@ use bonded_state::{SqliteStore, Store as _, StoreError};
 use crate::args::DemoArgs;
 use crate::error::{CliError, Code};
 use crate::output;
-use crate::render::style::{Look, Paint, Stream, Styled, Symbol, prose_columns, wrapped};
+use crate::style::{Look, Paint, Stream, Styled, Symbol, prose_columns, wrapped};
 
 const GOAL: &str = "The test fails. Find the bug and fix it.";
 /// The id of its run: the store is its own, so that it is free.

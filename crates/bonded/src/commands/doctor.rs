@@ -27,7 +27,7 @@ use crate::args::{ConfigPlaceArgs, DoctorArgs};
 use crate::commands::config;
 use crate::error::{CliError, Code};
 
-use crate::{agents, output, settings, trust};
+use crate::{agents, masking, output, settings, trust};
 use bonded_host::shapes::text::{counted, duration, grouped};
 use bonded_serve::workspace::configured::Configured;
 use bonded_serve::workspace::data_dir::DataDir;
@@ -133,7 +133,7 @@ async fn check_windows() -> Vec<Finding> {
         Ok(named) => named,
         Err(error) => return vec![Finding::Bad(error)],
     };
-    output::mask_with(workplace.environment.secrets());
+    masking::mask_with(workplace.environment.secrets());
     let keyring = Keyring::new(workplace.environment).trusting(workplace.trust);
     let providers = Providers::new(move |target| keyring.credentials(target));
     let looked = named.into_iter().map(async |named| match named {
@@ -341,7 +341,7 @@ fn opened(data: &Path) -> Result<(DataDir, Arc<ProviderHealth>), CliError> {
     let dir = DataDir::open(data)?;
     let configured = Configured::read(&dir, agents::variables())?;
     dir.check_prompt(&configured.prompt_file)?;
-    output::mask_with(configured.variables.secrets());
+    masking::mask_with(configured.variables.secrets());
     let silent = Arc::new(|_: &str| {});
     let provider = configured.provider(silent)?;
     Ok((dir, provider))

@@ -23,9 +23,9 @@ use crate::refused::Name;
 use crate::render::ending::Ending;
 use crate::render::lines;
 use crate::render::progress::{ProgressForm, RunWatcher, Shown, Sink};
-use crate::render::style::{Look, Stream};
 use crate::render::trace::Trace;
 use crate::review::Attendant;
+use crate::style::{Look, Stream};
 use bonded_host::shapes::{result, text, waiting};
 
 use crate::settings::RunSetup;

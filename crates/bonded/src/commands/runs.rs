@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 use crate::args::RunsArgs;
 use crate::error::{CliError, Code, store_error};
 use crate::render::run_table::{self, ListedRun};
-use crate::render::style::{Look, Stream};
 use crate::render::table::{self, Side};
+use crate::style::{Look, Stream};
 use crate::{output, settings};
 
 const NO_RUNS: &str = "no runs yet; start one with `bonded run`, or try `bonded demo`";

@@ -15,8 +15,8 @@ use bonded_state::{ListFilter, Store};
 use crate::args::ShowArgs;
 use crate::error::{CliError, Code};
 use crate::render::story::{Story, plan_of};
-use crate::render::style::{Look, Stream, Styled};
 use crate::render::{line, pager};
+use crate::style::{Look, Stream, Styled};
 use crate::{output, settings};
 use bonded_host::shapes::listing;
 use bonded_host::shapes::{json, text};
@@ -74,14 +74,14 @@ async fn at_terminal(
             .for_each(|line| output::styled_stdout(line, &look));
     };
     print(lines);
-    let told = std::cell::RefCell::new(story);
+    let story = std::cell::RefCell::new(story);
     follow(store, run, entries, |entry| {
-        print(told.borrow_mut().lines(entry));
+        print(story.borrow_mut().lines(entry));
     })
     .await?;
     let entries = store.load(run, 0).await?;
     let status = status_of(&**store, run).await?;
-    print(told.into_inner().end(run, status, &entries));
+    print(story.into_inner().end(run, status, &entries));
     Ok(ExitCode::SUCCESS)
 }
 

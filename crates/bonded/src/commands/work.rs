@@ -151,12 +151,10 @@ fn arguments_of(record: &PlanRecord, resumed_with: &WorkArgs) -> Result<WorkArgs
     std::env::set_current_dir(&record.dir)
         .map_err(|error| gone(format!("{}: {error}", record.dir.display())))?;
     let words = std::iter::once("bonded").chain(record.arguments.iter().map(String::as_str));
-    match Cli::read(words).map(|cli| cli.command) {
-        Ok(Command::Work(mut args)) => {
-            args.agent.trust = resumed_with.agent.trust;
-            args.agent.no_trust |= resumed_with.agent.no_trust;
-            Ok(*args)
-        }
-        _ => Err(gone("its arguments are no longer supported".into())),
-    }
+    let Ok(Command::Work(mut args)) = Cli::read(words).map(|cli| cli.command) else {
+        return Err(gone("its arguments are no longer supported".into()));
+    };
+    args.agent.trust = resumed_with.agent.trust;
+    args.agent.no_trust |= resumed_with.agent.no_trust;
+    Ok(*args)
 }

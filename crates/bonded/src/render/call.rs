@@ -130,14 +130,14 @@ fn command_ended(output: &Value) -> Option<CallResult> {
         (None, Some(signal)) => (false, format!("killed by signal {signal}")),
         (None, None) => return None,
     };
-    let said = ["stderr", "stdout"].map(|stream| output[stream].as_str().unwrap_or_default());
-    let said = said.into_iter().find(|text| !text.trim().is_empty());
+    let streams = ["stderr", "stdout"].map(|stream| output[stream].as_str().unwrap_or_default());
+    let text = streams.into_iter().find(|text| !text.trim().is_empty());
     Some(CallResult {
         is_good,
         how,
         output: match is_good {
             true => vec![],
-            false => last_lines(said.unwrap_or_default()),
+            false => last_lines(text.unwrap_or_default()),
         },
     })
 }

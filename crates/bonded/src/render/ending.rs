@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::layout::{self, dollars};
 use super::live::seconds;
-use super::style::{Look, Paint, Styled, Symbol, prose_columns, wrapped};
+use crate::style::{Look, Paint, Styled, Symbol, prose_columns, wrapped};
 use bonded_host::shapes::text::{brief, counted, grouped, short_id};
 
 /// Of a reason or a failure; the log has all of it.
@@ -181,7 +181,7 @@ impl<'a> Ending<'a> {
         for row in wrapped(&self.cause(), room) {
             rows.push(match rows.is_empty() {
                 true => Styled::new()
-                    .with(super::told::paint_of(symbol), mark)
+                    .with(super::narration::paint_of(symbol), mark)
                     .text(" ")
                     .text(&row),
                 false => Styled::new().text("  ").text(&row),

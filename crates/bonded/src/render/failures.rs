@@ -1,4 +1,4 @@
-//! Failures of providers for people: what fails in the same way again and again is told once, with its count.
+//! Failures of providers for people: what fails in the same way again and again is shown once, with its count.
 //!
 //! A provider that is overloaded fails in the same way dozens of times, and a line for each would push everything
 //! else off the screen. Failures are the same if target, class and message are. A row ends when a provider answers,
@@ -12,7 +12,7 @@ use bonded_host::shapes::text::brief;
 /// Of a provider's message; the log has all of it.
 const DETAIL_CHARS: usize = 100;
 
-/// When a failure is told that may come again.
+/// When a failure is shown that may come again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureTiming {
     /// At once, and with its count when the row ends.
@@ -24,7 +24,7 @@ pub(crate) enum FailureTiming {
 /// The failures of a run since a provider answered last.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    telling: FailureTiming,
+    timing: FailureTiming,
     /// The targets by name.
     targets: Vec<String>,
     /// The target that is asked, by its place among the targets.
@@ -41,13 +41,13 @@ struct Failure {
     text: String,
     turn: u32,
     count: u32,
-    /// How many of these were told.
+    /// How many of these were shown.
     shown: u32,
 }
 
-/// What is told of failures.
+/// A way of failing with its count, as it is shown.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct FailureTold {
+pub(crate) struct FailureCount {
     /// That of the last time.
     pub(crate) turn: u32,
     pub(crate) text: String,
@@ -56,9 +56,9 @@ pub(crate) struct FailureTold {
 
 impl Failure {
     /// Counts as shown from here on.
-    fn told(&mut self) -> FailureTold {
+    fn show(&mut self) -> FailureCount {
         self.shown = self.count;
-        FailureTold {
+        FailureCount {
             turn: self.turn,
             text: self.text.clone(),
             count: self.count,
@@ -67,9 +67,9 @@ impl Failure {
 }
 
 impl Failures {
-    pub(crate) fn new(telling: FailureTiming) -> Self {
+    pub(crate) fn new(timing: FailureTiming) -> Self {
         Self {
-            telling,
+            timing,
             targets: vec![],
             target: 0,
             row: vec![],
@@ -82,15 +82,15 @@ impl Failures {
         self.row.get(self.last).map(|failure| &*failure.text)
     }
 
-    /// The last failure was told by somebody else.
-    pub(crate) fn note_told(&mut self) {
+    /// The last failure is shown elsewhere.
+    pub(crate) fn mark_shown(&mut self) {
         if let Some(failure) = self.row.get_mut(self.last) {
             failure.shown = failure.count;
         }
     }
 
-    /// What is to be told before this entry.
-    pub(crate) fn told(&mut self, entry: &Entry) -> Vec<FailureTold> {
+    /// What is to be shown before this entry.
+    pub(crate) fn observe(&mut self, entry: &Entry) -> Vec<FailureCount> {
         match Activity::of(entry) {
             Activity::Started(started) => {
                 let name = |it: &bonded_kernel::Target| format!("{}/{}", it.provider, it.model);
@@ -104,14 +104,14 @@ impl Failures {
             Activity::Failed(failed) if failed.class != FailureClass::Interrupted => {
                 self.failed(failed, entry.turn)
             }
-            Activity::Failed(failed) if self.telling == FailureTiming::AtOnce => {
-                vec![FailureTold {
+            Activity::Failed(failed) if self.timing == FailureTiming::AtOnce => {
+                vec![FailureCount {
                     turn: entry.turn,
                     text: self.text(failed),
                     count: 1,
                 }]
             }
-            Activity::Ended if self.telling == FailureTiming::Once => vec![],
+            Activity::Ended if self.timing == FailureTiming::Once => vec![],
             Activity::Answered(_) | Activity::Ended => self.settle(),
             Activity::Failed(_)
             | Activity::Calling { .. }
@@ -121,7 +121,7 @@ impl Failures {
         }
     }
 
-    fn failed(&mut self, failed: &AttemptFailed, turn: u32) -> Vec<FailureTold> {
+    fn failed(&mut self, failed: &AttemptFailed, turn: u32) -> Vec<FailureCount> {
         let (target, text) = (self.target, self.text(failed));
         let is_same = |it: &Failure| it.target == target && it.text == text;
         if let Some(at) = self.row.iter().position(is_same) {
@@ -137,13 +137,13 @@ impl Failures {
             count: 1,
             shown: 0,
         };
-        let told = match self.telling {
-            FailureTiming::AtOnce => vec![failure.told()],
+        let counts = match self.timing {
+            FailureTiming::AtOnce => vec![failure.show()],
             FailureTiming::Once => vec![],
         };
         self.last = self.row.len();
         self.row.push(failure);
-        told
+        counts
     }
 
     /// The target is named only where there are several.
@@ -156,10 +156,10 @@ impl Failures {
         }
     }
 
-    /// Ends the row: tells what was not told yet.
-    fn settle(&mut self) -> Vec<FailureTold> {
+    /// Ends the row: gives what was not shown yet.
+    fn settle(&mut self) -> Vec<FailureCount> {
         let mut row = std::mem::take(&mut self.row);
         let unshown = row.iter_mut().filter(|it| it.shown < it.count);
-        unshown.map(Failure::told).collect()
+        unshown.map(Failure::show).collect()
     }
 }

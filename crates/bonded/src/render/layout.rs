@@ -1,8 +1,8 @@
-//! What a person is told, laid out: as coloured rows for a terminal, or as one line of words.
+//! The narration of a run, laid out: as coloured rows for a terminal, or as one line of words.
 
-use super::flow;
-use super::style::{Look, Paint, Styled, Symbol, columns, prose_columns};
-use super::told::{CallTold, Remark, Told, paint_of};
+use super::narration::{EndedCall, Passage, Remark, paint_of};
+use crate::flow;
+use crate::style::{Look, Paint, Styled, Symbol, columns, prose_columns};
 use bonded_host::shapes::text::duration;
 
 /// A narrower terminal has no column at the right.
@@ -11,20 +11,20 @@ const RIGHT_COLUMN_MIN: usize = 60;
 const TOOK_COLUMNS: usize = 9;
 
 /// The rows of something that happened so often in a row.
-pub(crate) fn rows(told: &Told, count: u32, terminal: usize, look: &Look) -> Vec<Styled> {
-    match told {
-        Told::Prose(text) => {
+pub(crate) fn rows(passage: &Passage, count: u32, terminal: usize, look: &Look) -> Vec<Styled> {
+    match passage {
+        Passage::Prose(text) => {
             let rows = flow::rows(text, prose_columns(terminal));
             rows.iter().map(|row| Styled::new().text(row)).collect()
         }
-        Told::Call(call) => call_rows(call, count, terminal, look),
-        Told::Remark(note) => vec![note_row(note, count, terminal, look)],
+        Passage::Call(call) => call_rows(call, count, terminal, look),
+        Passage::Remark(remark) => vec![remark_row(remark, count, terminal, look)],
     }
 }
 
 /// Symbol and call at the left, what came of it and how long it took at the right, below it the output of what
 /// failed.
-fn call_rows(call: &CallTold, count: u32, terminal: usize, look: &Look) -> Vec<Styled> {
+fn call_rows(call: &EndedCall, count: u32, terminal: usize, look: &Look) -> Vec<Styled> {
     let symbol = match call.result.is_good {
         true => Symbol::Good,
         false => Symbol::Bad,
@@ -60,13 +60,13 @@ fn call_rows(call: &CallTold, count: u32, terminal: usize, look: &Look) -> Vec<S
     std::iter::once(first).chain(below).collect()
 }
 
-fn note_row(note: &Remark, count: u32, terminal: usize, look: &Look) -> Styled {
+fn remark_row(remark: &Remark, count: u32, terminal: usize, look: &Look) -> Styled {
     let mut row = Styled::new()
-        .with(note.paint(), look.symbol(note.symbol))
+        .with(remark.paint(), look.symbol(remark.symbol))
         .text(" ");
-    row = match note.symbol == Symbol::Dot {
-        true => row.dim(&note.text),
-        false => row.text(&note.text),
+    row = match remark.symbol == Symbol::Dot {
+        true => row.dim(&remark.text),
+        false => row.text(&remark.text),
     };
     if count > 1 {
         row = row.dim(&format!(" {}{count}", look.symbol(Symbol::Times)));
@@ -75,10 +75,10 @@ fn note_row(note: &Remark, count: u32, terminal: usize, look: &Look) -> Styled {
 }
 
 /// The same in words, for a reader that has no terminal or wants no symbols; `None` for prose, which is the model's.
-pub(crate) fn words(told: &Told) -> Option<String> {
-    match told {
-        Told::Prose(_) => None,
-        Told::Call(call) => {
+pub(crate) fn words(passage: &Passage) -> Option<String> {
+    match passage {
+        Passage::Prose(_) => None,
+        Passage::Call(call) => {
             let (what, how) = (&call.what, &call.result.how);
             let last = call.result.output.last();
             let why = last.map(|line| format!(": {}", line.trim()));
@@ -86,10 +86,10 @@ pub(crate) fn words(told: &Told) -> Option<String> {
             let (took, why) = (took.unwrap_or_default(), why.unwrap_or_default());
             Some(format!("{what}: {how}{took}{why}"))
         }
-        Told::Remark(note) if note.symbol == Symbol::Warning => {
-            Some(format!("warning: {}", note.text))
+        Passage::Remark(remark) if remark.symbol == Symbol::Warning => {
+            Some(format!("warning: {}", remark.text))
         }
-        Told::Remark(note) => Some(note.text.clone()),
+        Passage::Remark(remark) => Some(remark.text.clone()),
     }
 }
 

@@ -10,32 +10,32 @@ use bonded_kernel::{Entry, Event, Millis, RunId};
 use super::failures::Failures;
 use super::layout;
 use super::live::seconds;
+use super::narration::{Narrator, Passage};
 use super::progress::failures;
 use super::servers;
-use super::style::{Look, Stream, prose_columns, wrapped};
-use super::told::{Teller, Told};
 use crate::output;
+use crate::style::{Look, Stream, prose_columns, wrapped};
 
 /// Of what a model says, in the log of a machine.
-const SAID_CHARS: usize = 200;
+const REPLY_CHARS: usize = 200;
 
 /// Writes a line for each event.
 pub(crate) struct Lines {
     look: Look,
-    teller: Teller,
+    narrator: Narrator,
     failures: Failures,
     /// What is under way, since when, and in which turn.
     doing: (String, Instant, u32),
     models: Vec<String>,
-    /// What was told last, and how often it happened since.
-    last: Option<(Told, u32)>,
+    /// What was written last, and how often it happened since.
+    last: Option<(Passage, u32)>,
 }
 
 impl Lines {
     pub(crate) fn new(_run: &RunId, look: Look) -> Self {
         Self {
             look,
-            teller: Teller::default(),
+            narrator: Narrator::default(),
             failures: failures(&look),
             doing: ("starting".into(), Instant::now(), 0),
             models: vec![],
@@ -44,13 +44,13 @@ impl Lines {
     }
 
     pub(crate) fn remember(&mut self, entry: &Entry) {
-        let _told_before = self.teller.told(entry);
-        let _told_before = self.failures.told(entry);
+        let _shown_before = self.narrator.narrate(entry);
+        let _shown_before = self.failures.observe(entry);
         self.take(entry);
     }
 
     pub(crate) fn show(&mut self, entry: &Entry) {
-        for failure in self.failures.told(entry) {
+        for failure in self.failures.observe(entry) {
             let times = match failure.count {
                 1 => String::new(),
                 count => format!(" x {count}"),
@@ -64,8 +64,8 @@ impl Lines {
             self.say(entry.at, 0, &format!("started: {models} in {dir}"));
         }
         self.answered(entry);
-        for told in self.teller.told(entry) {
-            self.tell(entry, told);
+        for passage in self.narrator.narrate(entry) {
+            self.tell(entry, passage);
         }
         if entry.event.ended().is_some() {
             self.settle(entry.at, entry.turn);
@@ -98,7 +98,7 @@ impl Lines {
                 let model = self.models.get(target as usize);
                 format!("waiting for {}", model.map_or("the model", |it| it))
             }
-            Activity::Calling { call, tool } => self.teller.what(call, tool),
+            Activity::Calling { call, tool } => self.narrator.what(call, tool),
             Activity::Failed(_) => "waiting to ask again".into(),
             Activity::Answered(_)
             | Activity::CallOver { .. }
@@ -126,34 +126,34 @@ impl Lines {
     }
 
     /// What happens again in the same way is counted, and told when something else happens.
-    fn tell(&mut self, entry: &Entry, told: Told) {
+    fn tell(&mut self, entry: &Entry, passage: Passage) {
         if let Some((last, more)) = &mut self.last
             && layout::words(last).is_some()
-            && last.is_same_but_for_time(&told)
+            && last.is_same_but_for_time(&passage)
         {
             *more += 1;
             return;
         }
         self.settle(entry.at, entry.turn);
-        match (&told, layout::words(&told)) {
+        match (&passage, layout::words(&passage)) {
             (_, Some(words)) => self.say(entry.at, entry.turn, &words),
-            (Told::Prose(text), None) if self.look.plain => {
+            (Passage::Prose(text), None) if self.look.plain => {
                 let room = prose_columns(Stream::Err.size().0);
-                let rows = super::flow::rows(text, room);
+                let rows = crate::flow::rows(text, room);
                 rows.iter().for_each(|row| output::stderr(row));
             }
-            (Told::Prose(text), None) => {
-                let said = brief(text, SAID_CHARS);
-                self.say(entry.at, entry.turn, &format!("said: {said}"));
+            (Passage::Prose(text), None) => {
+                let reply = brief(text, REPLY_CHARS);
+                self.say(entry.at, entry.turn, &format!("said: {reply}"));
             }
-            (Told::Call(_) | Told::Remark(_), None) => {}
+            (Passage::Call(_) | Passage::Remark(_), None) => {}
         }
-        self.last = Some((told, 0));
+        self.last = Some((passage, 0));
     }
 
     fn settle(&mut self, at: Millis, turn: u32) {
-        if let Some((told, more @ 1..)) = self.last.take() {
-            let words = layout::words(&told).unwrap_or_default();
+        if let Some((passage, more @ 1..)) = self.last.take() {
+            let words = layout::words(&passage).unwrap_or_default();
             let times = if more == 1 { "time" } else { "times" };
             self.say(at, turn, &format!("{words} ({more} more {times})"));
         }

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use bonded_host::{CallNews, LiveCall, LivePiece, LiveSink, LiveWait, LiveWriting};
 use bonded_kernel::{RunId, RunStarted, Usage};
 
-use super::flow;
 use super::layout;
-use super::style::{Look, Stream, Styled, prose_columns};
-use super::told::Told;
+use super::narration::Passage;
+use crate::flow;
 use crate::output;
 use crate::stderr_writer::{self, DrawnRow, Picture};
+use crate::style::{Look, Stream, Styled, prose_columns};
 use bonded_host::shapes::text::brief;
 pub(crate) use calls::CallAsked;
 use row::Canvas;
@@ -190,19 +190,19 @@ impl Live {
         Some(reply.text)
     }
 
-    /// Tells something. A call or a note is held back as long as it may happen again, and is drawn meanwhile.
-    pub(crate) fn tell_told(&self, told: Told) {
+    /// Adds to the narration. A call or a remark is held back as long as it may happen again, and is drawn meanwhile.
+    pub(crate) fn add_passage(&self, passage: Passage) {
         let mut state = self.lock();
         match &mut state.held {
-            Some((held, count)) if held.is_same_but_for_time(&told) => {
-                *held = told;
+            Some((held, count)) if held.is_same_but_for_time(&passage) => {
+                *held = passage;
                 *count += 1;
             }
             _ => {
                 state.commit_held(&self.look);
-                match told {
-                    Told::Prose(text) => print_rows(&flow::rows(&text, room()), &self.look),
-                    Told::Call(_) | Told::Remark(_) => state.held = Some((told, 1)),
+                match passage {
+                    Passage::Prose(text) => print_rows(&flow::rows(&text, room()), &self.look),
+                    Passage::Call(_) | Passage::Remark(_) => state.held = Some((passage, 1)),
                 }
             }
         }
@@ -223,8 +223,8 @@ impl Picture for Live {
         };
         let mut state = self.lock();
         let mut rows: Vec<Styled> = vec![];
-        if let Some((told, count)) = &state.held {
-            rows.extend(layout::rows(told, *count, columns, &self.look));
+        if let Some((passage, count)) = &state.held {
+            rows.extend(layout::rows(passage, *count, columns, &self.look));
         }
         let growing = state.reply.flow.growing();
         if !growing.is_empty() {
@@ -242,9 +242,10 @@ impl Picture for Live {
     /// The call that ended last stays where it is, above what is said now.
     fn settle(&self, columns: usize) -> Vec<DrawnRow> {
         match self.lock().held.take() {
-            Some((told, count)) => {
-                drawn(&layout::rows(&told, count, columns, &self.look), &self.look)
-            }
+            Some((passage, count)) => drawn(
+                &layout::rows(&passage, count, columns, &self.look),
+                &self.look,
+            ),
             None => vec![],
         }
     }

@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::style::{Look, Stream, Styled};
 use crate::args::variable;
 use crate::output;
+use crate::style::{Look, Stream, Styled};
 
 /// Ends at once where all fits, keeps colours, and leaves the text on the screen.
-const USUAL: &str = "less -FRX";
+const DEFAULT_PAGER: &str = "less -FRX";
 
 /// Shows lines on stdout.
 pub(crate) fn show(lines: &[Styled]) {
@@ -55,7 +55,7 @@ pub(crate) fn page(text: &str, screen: Stdio) -> bool {
     /// A shell's word for a program that is not there.
     const NOT_FOUND: i32 = 127;
     let named = variable("BONDED_PAGER").or_else(|| variable("PAGER"));
-    let command = named.as_deref().unwrap_or(USUAL);
+    let command = named.as_deref().unwrap_or(DEFAULT_PAGER);
     if command == "cat" {
         return false;
     }

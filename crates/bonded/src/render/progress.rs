@@ -16,9 +16,9 @@ use bonded_state::{Store, StoreError};
 use super::failures::{FailureTiming, Failures};
 use super::lines::Lines;
 use super::spoken::JsonLines;
-use super::style::{Look, Stream};
 use super::terminal::TerminalRun;
 use super::trace::Trace;
+use crate::style::{Look, Stream};
 use crate::{output, resumable_run};
 
 /// A machine's log says that the run is alive, this often.

@@ -8,10 +8,10 @@ use bonded_state::Listed;
 
 use super::layout::dollars;
 use super::live::seconds;
-use super::style::{Look, Paint, Stream};
 use super::table::{Cell, Side, fitted};
 use super::terminal::home_short;
 use crate::output;
+use crate::style::{Look, Paint, Stream};
 
 /// From here on a terminal shows every column.
 const WIDE_COLUMNS: usize = 120;

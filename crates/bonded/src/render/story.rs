@@ -8,10 +8,10 @@ use bonded_kernel::{Entry, Event, Run, RunId};
 use super::ending::Ending;
 use super::failures::{FailureTiming, Failures};
 use super::layout;
+use super::narration::{Narrator, Passage, Remark};
 use super::run_table::{minute, state};
-use super::style::{Look, Paint, Styled, Symbol, columns};
 use super::terminal::home_short;
-use super::told::{Remark, Teller, Told};
+use crate::style::{Look, Paint, Styled, Symbol, columns};
 use bonded_host::RunResult;
 
 /// The number of the turn, and a space.
@@ -24,7 +24,7 @@ const TOKENS_MIN: usize = 72;
 pub(crate) struct Story {
     look: Look,
     columns: usize,
-    teller: Teller,
+    narrator: Narrator,
     failures: Failures,
     /// The turn whose number was shown last.
     turn: u32,
@@ -37,7 +37,7 @@ impl Story {
         Self {
             look,
             columns,
-            teller: Teller::default(),
+            narrator: Narrator::default(),
             failures: Failures::new(FailureTiming::Once),
             turn: 0,
             tokens: None,
@@ -72,30 +72,30 @@ impl Story {
         if let Activity::Answered(Some(usage)) = Activity::of(entry) {
             self.tokens = Some(usage.total());
         }
-        let failures = self.failures.told(entry).into_iter().map(|failure| {
+        let failures = self.failures.observe(entry).into_iter().map(|failure| {
             let times = match failure.count {
                 1 => String::new(),
                 count => format!(" {}{count}", self.look.symbol(Symbol::Times)),
             };
-            Told::Remark(Remark {
+            Passage::Remark(Remark {
                 symbol: Symbol::Warning,
                 text: format!("{}{times}", failure.text),
             })
         });
-        let mut told: Vec<Told> = failures.collect();
-        told.extend(self.teller.told(entry));
+        let mut passages: Vec<Passage> = failures.collect();
+        passages.extend(self.narrator.narrate(entry));
         let mut lines = vec![];
-        for told in &told {
-            lines.extend(self.numbered(told, entry.turn));
+        for passage in &passages {
+            lines.extend(self.numbered(passage, entry.turn));
         }
         lines
     }
 
     /// The number stands before the first line of its turn, and the tokens after it.
-    fn numbered(&mut self, told: &Told, turn: u32) -> Vec<Styled> {
+    fn numbered(&mut self, passage: &Passage, turn: u32) -> Vec<Styled> {
         let has_tokens = self.columns >= TOKENS_MIN;
         let beside = TURN_COLUMNS + if has_tokens { TOKEN_COLUMNS } else { 0 };
-        let rows = layout::rows(told, 1, self.columns.saturating_sub(beside), &self.look);
+        let rows = layout::rows(passage, 1, self.columns.saturating_sub(beside), &self.look);
         let mut lines = vec![];
         for row in rows {
             let number = match turn != self.turn && turn > 0 {
@@ -104,7 +104,7 @@ impl Story {
             };
             self.turn = turn;
             let line = Styled::new().text(&number).and(row);
-            let is_call = matches!(told, Told::Call(_));
+            let is_call = matches!(passage, Passage::Call(_));
             lines.push(match self.tokens.take_if(|_| is_call && has_tokens) {
                 Some(tokens) => {
                     let tokens = format!("{:>TOKEN_COLUMNS$}", grouped(tokens));
@@ -129,7 +129,7 @@ impl Story {
         if let (Some(run), Some(result)) = (&replayed, &result) {
             let mut rows = vec![];
             if result.is_success() {
-                let answer = Told::Prose(result.reason.clone());
+                let answer = Passage::Prose(result.reason.clone());
                 rows.extend(layout::rows(&answer, 1, self.columns, &self.look));
             }
             rows.extend(Ending::of(run, result, entries).last_rows(self.columns, &self.look));

@@ -3,7 +3,7 @@
 //! In plain tables widths are counted in characters, which is enough for ids, words and figures; the last column may
 //! hold wide letters, and nothing stands after it. A table for a terminal fits its width: the last column is cut.
 
-use super::style::{Look, Paint, Styled, columns};
+use crate::style::{Look, Paint, Styled, columns};
 
 /// To which side the cells of a column are pushed.
 #[derive(Clone, Copy, PartialEq, Eq)]

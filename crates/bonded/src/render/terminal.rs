@@ -6,17 +6,17 @@ use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::short_id;
 use bonded_kernel::{Entry, Event, RunId, RunStarted};
 
-use super::failures::{FailureTold, Failures};
+use super::failures::{FailureCount, Failures};
 use super::live::{Drawing, Live};
+use super::narration::{self, Narrator, Passage, Remark};
 use super::progress::{ends_reply, failures};
-use super::style::{Look, Paint, Stream, Styled, Symbol};
-use super::told::{self, Remark, Teller, Told};
 use crate::output;
+use crate::style::{Look, Paint, Stream, Styled, Symbol};
 
 /// Draws as long as it is there.
 pub(crate) struct TerminalRun {
     live: Arc<Live>,
-    teller: Teller,
+    narrator: Narrator,
     failures: Failures,
     /// What the model said last, where all of it was shown.
     prose: Option<String>,
@@ -29,7 +29,7 @@ impl TerminalRun {
         Self {
             _drawing: Drawing::begin(&live),
             live,
-            teller: Teller::default(),
+            narrator: Narrator::default(),
             failures: failures(&look),
             prose: None,
         }
@@ -44,8 +44,8 @@ impl TerminalRun {
     }
 
     pub(crate) fn remember(&mut self, entry: &Entry) {
-        let _told_before = self.teller.told(entry);
-        let _told_before = self.failures.told(entry);
+        let _shown_before = self.narrator.narrate(entry);
+        let _shown_before = self.failures.observe(entry);
         self.take(entry);
         if let Event::RunStarted(started) = &entry.event {
             self.heading(&entry.run, started);
@@ -61,25 +61,25 @@ impl TerminalRun {
             true => self.live.end_reply(entry.turn),
             false => None,
         };
-        for failure in self.failures.told(entry) {
-            self.tell_failure(&failure);
+        for failure in self.failures.observe(entry) {
+            self.show_failure(&failure);
         }
         if streamed.is_some() {
             self.discarded(entry);
         }
-        let mut told = self.teller.told(entry);
+        let mut passages = self.narrator.narrate(entry);
         if matches!(entry.event, Event::TurnFailed { .. }) {
             // The failures that led to it are told together, or by the end.
-            told.clear();
+            passages.clear();
         }
-        for told in told {
-            match told {
-                Told::Prose(_) if streamed.is_some() => self.prose.clone_from(&streamed),
-                Told::Prose(text) => {
+        for passage in passages {
+            match passage {
+                Passage::Prose(_) if streamed.is_some() => self.prose.clone_from(&streamed),
+                Passage::Prose(text) => {
                     self.prose = Some(text.clone());
-                    self.live.tell_told(Told::Prose(text));
+                    self.live.add_passage(Passage::Prose(text));
                 }
-                told @ (Told::Call(_) | Told::Remark(_)) => self.live.tell_told(told),
+                passage @ (Passage::Call(_) | Passage::Remark(_)) => self.live.add_passage(passage),
             }
         }
         self.take(entry);
@@ -96,7 +96,7 @@ impl TerminalRun {
             } => self.live.ask(entry.turn, attempt, target, summary),
             Activity::Answered(usage) => {
                 self.live.spend(usage);
-                self.live.expect(entry.turn, self.teller.asked());
+                self.live.expect(entry.turn, self.narrator.asked());
             }
             Activity::Calling { call, .. } => self.live.begin_call(call),
             Activity::CallOver { call } => self.live.end_call(call),
@@ -122,12 +122,12 @@ impl TerminalRun {
         output::styled(&Styled::new().dim(&line).cut(room, look), look);
     }
 
-    fn tell_failure(&self, failure: &FailureTold) {
+    fn show_failure(&self, failure: &FailureCount) {
         let times = match failure.count {
             1 => String::new(),
             count => format!(" {}{count}", self.live.look().symbol(Symbol::Times)),
         };
-        self.live.tell_told(Told::Remark(Remark {
+        self.live.add_passage(Passage::Remark(Remark {
             symbol: Symbol::Warning,
             text: format!("{}{times}", failure.text),
         }));
@@ -138,12 +138,12 @@ impl TerminalRun {
         let why = if let Event::AttemptFailed(failed) = &entry.event {
             failed.message.to_string()
         } else if let Event::ReplyRejected { reason, answer, .. } = &entry.event {
-            told::rejected(*reason, &answer.text)
+            narration::rejected(*reason, &answer.text)
         } else {
             return;
         };
         self.prose = None;
-        self.failures.note_told();
+        self.failures.mark_shown();
         let look = self.live.look();
         let why = bonded_host::shapes::text::brief(&why, 200);
         let line = Styled::new().with(Paint::Yellow, &format!("(discarded: {why}; asking again)"));

@@ -12,7 +12,7 @@ use bonded_host::shapes::waiting::note_of;
 use bonded_kernel::{Run, WaitingCall};
 use serde_json::Value;
 
-use crate::render::style::{self, Paint, Styled, Symbol, columns};
+use crate::style::{self, Paint, Styled, Symbol, columns};
 
 /// A person looks at so many unasked.
 const ROWS_MAX: usize = 20;

@@ -9,12 +9,12 @@ use super::call_view::{CallLine, CallView};
 use super::keyboard::{InputMode, Keyboard, Stops, Unanswered};
 use super::pager;
 use super::standing::Scope;
-use crate::render::style::{self, Paint, Stream, Styled, Symbol, columns};
+use crate::style::{self, Paint, Stream, Styled, Symbol, columns};
 use crate::{output, raw_mode};
 
 /// What a person said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum ReviewAnswer {
     /// Yes, this once, or with all that the scope holds for.
     Yes(Option<Scope>),
     /// No; with a reason for the model, which may be empty.
@@ -64,7 +64,7 @@ pub(super) struct Question<F> {
 
 impl<F: Fn() -> CallView> Question<F> {
     /// Blocks until there is an answer or something ends the question.
-    pub(super) fn ask(&self, stops: Stops) -> io::Result<Reply> {
+    pub(super) fn ask(&self, stops: Stops) -> io::Result<ReviewAnswer> {
         let drawing = style::Look::of(Stream::Err);
         // For screen readers, and terminals that cannot redraw.
         let manner = match drawing.plain {
@@ -77,10 +77,10 @@ impl<F: Fn() -> CallView> Question<F> {
             let look = (self.look)();
             let is_whole = screen.show(&look, self.is_full);
             let answer = self.decide(&keyboard, &screen, &look, is_whole)?;
-            if matches!(answer, Reply::Unanswered(_)) {
+            if matches!(answer, ReviewAnswer::Unanswered(_)) {
                 raw_mode::leave();
             }
-            let is_yes = matches!(answer, Reply::Yes(_));
+            let is_yes = matches!(answer, ReviewAnswer::Yes(_));
             if !is_yes || (self.look)().subject == look.subject {
                 return Ok(answer);
             }
@@ -96,13 +96,13 @@ impl<F: Fn() -> CallView> Question<F> {
         screen: &Screen,
         look: &CallView,
         is_whole: bool,
-    ) -> io::Result<Reply> {
+    ) -> io::Result<ReviewAnswer> {
         let mut is_seen = is_whole;
         loop {
             screen.keys(look, is_seen);
             let wish = match wished(keyboard) {
                 Ok(wish) => wish,
-                Err(why) => return Ok(Reply::Unanswered(why)),
+                Err(why) => return Ok(ReviewAnswer::Unanswered(why)),
             };
             match wish {
                 Wish::Yes | Wish::Always if !is_seen => {
@@ -110,21 +110,21 @@ impl<F: Fn() -> CallView> Question<F> {
                 }
                 Wish::Yes => {
                     screen.echo("y");
-                    return Ok(Reply::Yes(None));
+                    return Ok(ReviewAnswer::Yes(None));
                 }
                 Wish::No => {
                     screen.echo("n");
-                    return Ok(Reply::No(String::new()));
+                    return Ok(ReviewAnswer::No(String::new()));
                 }
                 Wish::Because => match screen.reason(keyboard) {
-                    Ok(Some(reason)) => return Ok(Reply::No(reason)),
+                    Ok(Some(reason)) => return Ok(ReviewAnswer::No(reason)),
                     Ok(None) => screen.echo(""),
-                    Err(why) => return Ok(Reply::Unanswered(why)),
+                    Err(why) => return Ok(ReviewAnswer::Unanswered(why)),
                 },
                 Wish::Always => match screen.scope(keyboard, look) {
-                    Ok(Some(scope)) => return Ok(Reply::Yes(Some(scope))),
+                    Ok(Some(scope)) => return Ok(ReviewAnswer::Yes(Some(scope))),
                     Ok(None) => screen.echo(""),
-                    Err(why) => return Ok(Reply::Unanswered(why)),
+                    Err(why) => return Ok(ReviewAnswer::Unanswered(why)),
                 },
                 Wish::Show => {
                     keyboard.lent(|| pager::show(&screen.page(look)))?;

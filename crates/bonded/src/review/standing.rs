@@ -165,27 +165,27 @@ fn like(command: &CommandCall) -> Option<Scope> {
     };
     let mut words = command.command.split(' ').filter(|word| !word.is_empty());
     let program = words.next().filter(is_plain)?;
-    let told = words.next().filter(is_plain);
-    let told = told.filter(|word| !word.starts_with('-'));
+    let argument = words.next().filter(is_plain);
+    let argument = argument.filter(|word| !word.starts_with('-'));
     let name = program.rsplit('/').next().unwrap_or(program);
-    let begins = match told {
-        Some(told) => format!("{program} {told}"),
+    let begins = match argument {
+        Some(argument) => format!("{program} {argument}"),
         None if RUNNERS.contains(&name) => return None,
         None => program.to_owned(),
     };
-    let is_runner = RUNNERS.contains(&name) && !is_script(name, told.unwrap_or_default());
+    let is_runner = RUNNERS.contains(&name) && !is_script(name, argument.unwrap_or_default());
     let cwd = command.cwd.clone();
     (begins_so(command, &begins) && !is_runner).then_some(Scope::CommandsLike { begins, cwd })
 }
 
 /// Of a program that runs whatever it is told, a pattern with a script's name is one of that script.
-fn is_script(program: &str, told: &str) -> bool {
+fn is_script(program: &str, argument: &str) -> bool {
     let reads_scripts = ![
         "command", "env", "eval", "exec", "find", "nice", "nohup", "ssh", "sudo",
     ]
     .contains(&program)
         && !["busybox", "chroot", "doas", "time", "timeout", "xargs"].contains(&program);
-    reads_scripts && (told.contains('.') || told.contains('/'))
+    reads_scripts && (argument.contains('.') || argument.contains('/'))
 }
 
 /// Whether a command is one, begins with these words, and reads nothing that the pattern does not name.

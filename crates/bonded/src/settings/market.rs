@@ -14,7 +14,7 @@ use super::working_directory;
 use crate::agents;
 use crate::args::{AgentArgs, ModelArgs, variable};
 use crate::error::CliError;
-use crate::output;
+use crate::masking;
 
 /// What is set up here.
 struct MarketSetup {
@@ -29,7 +29,7 @@ struct MarketSetup {
 pub(crate) async fn offered(only: Option<&str>) -> Result<Vec<ProviderOffer>, CliError> {
     let found = market()?;
     let environment = &found.workplace.environment;
-    output::mask_with(environment.secrets());
+    masking::mask_with(environment.secrets());
     let keyring = Keyring::new(environment.clone()).trusting(found.workplace.trust.clone());
     let market = Market {
         config: &found.config,

@@ -13,7 +13,7 @@ use bonded_workspace::WorkProcess;
 use crate::agents::{self, Verbosity};
 use crate::args::ServedArgs;
 use crate::error::{CliError, Code};
-use crate::{dirs, logging, output, settings};
+use crate::{dirs, logging, masking, settings};
 
 /// Opens a directory, whatever is missing in it is made, and says what it made.
 /// Things are said as its configuration says, from the first word on.
@@ -77,7 +77,7 @@ fn workplace(opened: &OpenWorkspace, args: &ServedArgs) -> Result<Workplace, Cli
     })?;
     let environment = opened.configured.variables.clone();
     // Before anything else can be told: the first to speak of secrets decides what is masked.
-    output::mask_with(environment.secrets());
+    masking::mask_with(environment.secrets());
     Ok(Workplace {
         environment,
         ..agents::workplace(&args.agent, &dir)?

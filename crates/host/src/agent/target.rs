@@ -247,9 +247,9 @@ fn configured(
         (true, ProviderKind::Azure) => Some(provider::azure_key(variable)),
         (true, _) => known.and_then(|known| known.key(variable)),
     };
-    let key_header = match (key, provider.kind) {
-        (None, ProviderKind::Azure) => Some(provider::AZURE_KEY_HEADER),
-        _ => key.and_then(|key| key.header),
+    let key_header = match key {
+        Some(key) => key.header,
+        None => (provider.kind == ProviderKind::Azure).then_some(provider::AZURE_KEY_HEADER),
     };
     // Many servers that are not OpenAI's speak its language, and take more settings than it does.
     let is_its_own = provider.base_url.is_none() && known.is_some_and(|it| it.endpoint == endpoint);

@@ -14,6 +14,7 @@ use super::accepts::AcceptsConfig;
 use super::entry::ConfigEntry;
 use super::options::ModelRef;
 use super::{Config, ConfigError, KeyPath, Problems, Secret};
+use crate::provider::OpenaiMode;
 
 /// The dialect that a provider speaks.
 ///
@@ -70,17 +71,6 @@ pub(super) const KINDS: [(&str, ProviderKind); 15] = [
     ("bedrock", ProviderKind::Bedrock),
     ("openai-compatible", ProviderKind::Compatible),
 ];
-
-/// Which of OpenAI's two APIs is spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenaiMode {
-    /// Responses at OpenAI itself, chat completions everywhere else.
-    Auto,
-    /// The responses API, wherever the address leads.
-    Responses,
-    /// Chat completions, wherever the address leads.
-    Chat,
-}
 
 /// The words of `openaiMode`.
 pub(super) const OPENAI_MODES: [(&str, OpenaiMode); 3] = [

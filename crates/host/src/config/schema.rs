@@ -88,9 +88,9 @@ fn with_variables(mut schema: Value, path: &KeyPath) -> Value {
     let variable = json!({ "type": "string", "pattern": VARIABLE });
     // What people are told stays outside, where editors look for it.
     let mut whole = json!({});
-    for told in ["description", "default"] {
-        if let Some(told_value) = schema.as_object_mut().and_then(|it| it.remove(told)) {
-            whole[told] = told_value;
+    for keyword in ["description", "default"] {
+        if let Some(value) = schema.as_object_mut().and_then(|it| it.remove(keyword)) {
+            whole[keyword] = value;
         }
     }
     whole["anyOf"] = json!([schema, variable]);
@@ -108,8 +108,8 @@ fn object(keys: &[ConfigKey], path: &KeyPath) -> Value {
     }
     for alias in ALIASES.iter().filter(|alias| alias.stands_at(path)) {
         let meant = properties.get(alias.meant).cloned().unwrap_or_default();
-        let told = format!("Another spelling of {}", alias.meant);
-        properties.insert(alias.written.into(), described(meant, &told));
+        let help = format!("Another spelling of {}", alias.meant);
+        properties.insert(alias.written.into(), described(meant, &help));
     }
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }

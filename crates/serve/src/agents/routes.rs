@@ -19,7 +19,7 @@ use super::ask::{self, Interface};
 use super::refusal::AgentRefusal;
 
 /// What every handler shares.
-type Shared = State<Arc<AgentServer>>;
+type AgentServerState = State<Arc<AgentServer>>;
 
 /// What is served beside the agents is merged by the caller.
 pub(crate) fn router(server: Arc<AgentServer>, mcp: Option<Router<Arc<AgentServer>>>) -> Router {
@@ -36,7 +36,7 @@ pub(crate) fn router(server: Arc<AgentServer>, mcp: Option<Router<Arc<AgentServe
 }
 
 /// Anybody may ask whether the server lives; what it does is for those who may ask the agents.
-async fn health(State(server): Shared, headers: HeaderMap) -> Response {
+async fn health(State(server): AgentServerState, headers: HeaderMap) -> Response {
     let queues = server.tools.queue_measures();
     let is_known = server.tokens.caller(&headers).is_ok();
     ask::json(&ServerHealth {
@@ -94,14 +94,17 @@ impl<'a> From<&'a (String, QueueMeasure)> for ListedQueue<'a> {
 }
 
 /// Only for those who may ask: the names of agents are nobody else's business.
-async fn models(State(server): Shared, headers: HeaderMap) -> Result<Response, AgentRefusal> {
+async fn models(
+    State(server): AgentServerState,
+    headers: HeaderMap,
+) -> Result<Response, AgentRefusal> {
     server.tokens.caller(&headers)?;
     Ok(ask::json(&server.models.list()))
 }
 
 /// An id that cannot be read is one that is not there.
 async fn model(
-    State(server): Shared,
+    State(server): AgentServerState,
     headers: HeaderMap,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, AgentRefusal> {
@@ -111,11 +114,14 @@ async fn model(
     Ok(ask::json(&server.models.listed(model)))
 }
 
-async fn chat(State(server): Shared, request: Request) -> Result<Response, AgentRefusal> {
+async fn chat(State(server): AgentServerState, request: Request) -> Result<Response, AgentRefusal> {
     ask::ask(&server, Interface::Chat, request).await
 }
 
-async fn responses(State(server): Shared, request: Request) -> Result<Response, AgentRefusal> {
+async fn responses(
+    State(server): AgentServerState,
+    request: Request,
+) -> Result<Response, AgentRefusal> {
     ask::ask(&server, Interface::Responses, request).await
 }
 

@@ -109,7 +109,7 @@ impl McpServers {
 
     /// What need not start and does not is a warning, told when that is known.
     async fn start_or_leave_out(&self, server: &McpServer) -> Result<McpTools, McpError> {
-        let error = match self.start_told(server).await {
+        let error = match self.start_with_news(server).await {
             Err(error) if !server.required => error,
             started => return started,
         };
@@ -128,7 +128,7 @@ impl McpServers {
     }
 
     /// Who watches is told whom a run waits for.
-    async fn start_told(&self, server: &McpServer) -> Result<McpTools, McpError> {
+    async fn start_with_news(&self, server: &McpServer) -> Result<McpTools, McpError> {
         let tell = |news| {
             if let Some(tell) = &self.tell {
                 tell(news);

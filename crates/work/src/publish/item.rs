@@ -53,12 +53,9 @@ pub(super) fn publish_item(
         Ok(meeting) => meeting,
         Err(clashes) => return Ok(receipts.seal_denied(base, &clashes.into(), test_output)),
     };
-    let published = ItemOutcome {
-        merged: meeting.merged,
-        ..base
-            .clone()
-            .published(capsule, tree.hash(), meeting.after.hash())
-    };
+    let (before, after) = (tree.hash(), meeting.after.hash());
+    let mut published = base.clone().published(capsule, before, after);
+    published.merged = meeting.merged;
     let changes = meeting.changes;
     if changes.is_empty() {
         return Ok(receipts.seal(published, test_output));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::row::{Canvas, seconds};
-use crate::render::style::{Paint, Styled, Symbol};
+use crate::style::{Paint, Styled, Symbol};
 
 /// So many have a row of their own; the rest is counted.
 const SHOWN_MAX: usize = 8;
@@ -171,7 +171,7 @@ impl OpenCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::style::Look;
+    use crate::style::Look;
 
     const LOOK: Look = Look {
         color: false,

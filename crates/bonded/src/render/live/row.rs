@@ -1,9 +1,9 @@
-//! A live row: a symbol, what is under way, and what is said of it, as far as it fits.
+//! A live row: a symbol, what is under way, and what is shown of it, as far as it fits.
 
 use std::time::Duration;
 
-use crate::output;
-use crate::render::style::{Look, Paint, Styled, columns};
+use crate::masking;
+use crate::style::{Look, Paint, Styled, columns};
 
 /// So much of a row stays free for what the terminal itself writes there, such as `^C`.
 const FREE_COLUMNS: usize = 3;
@@ -31,19 +31,19 @@ impl Canvas<'_> {
         fields: &[String],
     ) -> Styled {
         let room = self.room().saturating_sub(symbol.columns() + 1);
-        let what = output::for_terminal(what);
+        let what = masking::for_terminal(what);
         let least = columns(&what).min(room * 3 / 4);
-        let mut said = String::new();
+        let mut shown = String::new();
         for (nth, field) in fields.iter().enumerate() {
             let more = format!("{}{field}", self.look.separator());
-            if nth > 0 && least + columns(&said) + columns(&more) > room {
+            if nth > 0 && least + columns(&shown) + columns(&more) > room {
                 break;
             }
-            said.push_str(&more);
+            shown.push_str(&more);
         }
-        let left = room.saturating_sub(columns(&said));
+        let left = room.saturating_sub(columns(&shown));
         let what = Styled::new().with(paint, &what).cut(left, self.look);
-        let row = symbol.text(" ").and(what).with(paint, &said);
+        let row = symbol.text(" ").and(what).with(paint, &shown);
         row.cut(self.room(), self.look)
     }
 }

@@ -6,13 +6,13 @@ use bonded_kernel::{Limits, Money, Price};
 
 use super::calls::Calls;
 use super::row::{Canvas, seconds};
+use crate::flow::Flow;
 use crate::output;
 use crate::render::call::size;
-use crate::render::flow::Flow;
 use crate::render::layout::{self, dollars};
+use crate::render::narration::Passage;
 use crate::render::servers;
-use crate::render::style::{Look, Paint, Stream, Styled, Symbol};
-use crate::render::told::Told;
+use crate::style::{Look, Paint, Stream, Styled, Symbol};
 
 /// On a narrower terminal only the symbol, the verb and the seconds are shown.
 const FIELDS_MIN: usize = 40;
@@ -51,10 +51,10 @@ pub(super) struct State {
     pub(super) cost: Money,
     /// Why nothing came of the last attempt.
     pub(super) failed: String,
-    pub(super) reply: Reply,
+    pub(super) reply: StreamedReply,
     pub(super) calls: Calls,
-    /// The last thing that was told, which may happen again.
-    pub(super) held: Option<(Told, u32)>,
+    /// The last passage, which may happen again.
+    pub(super) held: Option<(Passage, u32)>,
     /// Once it is there, it stays.
     pub(super) is_visible: bool,
     /// The rate, and the second for which it was made out: figures that change ten times a second cannot be read.
@@ -69,7 +69,7 @@ pub(super) struct Asked {
 
 /// What is shown of the reply that is being written.
 #[derive(Default)]
-pub(super) struct Reply {
+pub(super) struct StreamedReply {
     pub(super) turn: u32,
     attempt: u32,
     pub(super) flow: Flow,
@@ -93,7 +93,7 @@ impl State {
             target: 0,
             cost: Money::default(),
             failed: String::new(),
-            reply: Reply::default(),
+            reply: StreamedReply::default(),
             calls: Calls::default(),
             held: None,
             is_visible: false,
@@ -123,10 +123,10 @@ impl State {
     /// A new attempt begins the reply again.
     pub(super) fn reply_of(&mut self, turn: u32, attempt: u32) {
         if (self.reply.turn, self.reply.attempt) != (turn, attempt) {
-            self.reply = Reply {
+            self.reply = StreamedReply {
                 turn,
                 attempt,
-                ..Reply::default()
+                ..StreamedReply::default()
             };
         }
     }
@@ -137,8 +137,8 @@ impl State {
     }
 
     pub(super) fn commit_held(&mut self, look: &Look) {
-        if let Some((told, count)) = self.held.take() {
-            let rows = layout::rows(&told, count, Stream::Err.size().0, look);
+        if let Some((passage, count)) = self.held.take() {
+            let rows = layout::rows(&passage, count, Stream::Err.size().0, look);
             rows.iter().for_each(|row| output::styled(row, look));
         }
     }

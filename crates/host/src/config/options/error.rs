@@ -42,9 +42,21 @@ pub enum OptionError {
 
 /// Who typed a flag knows what it is about; the key is for what stands in a file.
 fn subject(place: &str, key: &str, mistake: &Mistake) -> String {
-    match (place.starts_with("--"), mistake) {
-        (true, Mistake::BadMeasure(_)) => place.to_owned(),
-        _ => format!("{place}: {key}"),
+    let is_flag = place.starts_with("--");
+    match mistake {
+        Mistake::BadMeasure(_) if is_flag => place.to_owned(),
+        Mistake::BadMeasure(_)
+        | Mistake::Missing { .. }
+        | Mistake::UnknownField { .. }
+        | Mistake::WrongType { .. }
+        | Mistake::UnknownWord { .. }
+        | Mistake::OutOfRange { .. }
+        | Mistake::NumberOutOfRange { .. }
+        | Mistake::Empty
+        | Mistake::TooLong { .. }
+        | Mistake::TooMany { .. }
+        | Mistake::Control
+        | Mistake::Nul => format!("{place}: {key}"),
     }
 }
 

@@ -114,12 +114,10 @@ pub(crate) fn parse(kind: OptionKind, value: &Value, source: Source) -> Result<P
 }
 
 fn mistake(kind: OptionKind, value: &Value) -> Mistake {
-    match (kind, value) {
-        (OptionKind::Choice(words), Value::String(text)) => {
-            Mistake::unknown_word(text, meant(words))
-        }
-        _ => Mistake::wrong_type(expected(kind), value),
+    if let (OptionKind::Choice(words), Value::String(text)) = (kind, value) {
+        return Mistake::unknown_word(text, meant(words));
     }
+    Mistake::wrong_type(expected(kind), value)
 }
 
 /// The words of a choice without their other spellings.

@@ -14,7 +14,7 @@ use bonded_kernel::{Permission, ProcessLimits, Rule, SandboxConfig, SandboxLevel
 use super::Source;
 use super::kind::Parsed;
 use super::reasoning::{Reasoning, ReasoningTokens, ReasoningValue};
-use crate::config::OpenaiMode;
+use crate::provider::OpenaiMode;
 
 /// A provider and a model of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! A row that is full will not change any more and can be printed for good; the last one still grows. Code is left as
 //! it is: a line break that nobody wrote would be part of what somebody copies.
 
-use super::style::{columns, wrapped};
-use crate::output;
+use crate::masking;
+use crate::style::{columns, wrapped};
 
 /// A line that is longer is given out as far as it has come: nothing that a model writes is kept without a bound.
 const LINE_BYTES_MAX: usize = 16 * 1024;
@@ -22,7 +22,7 @@ pub(crate) struct Flow {
 impl Flow {
     /// Takes the next piece and gives the rows that are finished. Whatever it holds is harmless afterwards.
     pub(crate) fn push(&mut self, piece: &str, room: usize) -> Vec<String> {
-        let piece = output::for_terminal(piece).replace('\t', "    ");
+        let piece = masking::for_terminal(piece).replace('\t', "    ");
         let mut rows = vec![];
         let mut lines = piece.split('\n');
         self.line.push_str(lines.next().unwrap_or_default());

@@ -1,6 +1,7 @@
-//! What a run did, entry by entry, as a person is told it: the same in `run`, in `show` and in the log of a machine.
+//! The narration of a run: what it did, entry by entry, as people read it. It is the same in `run`, in `show` and in the
+//! log of a machine.
 //!
-//! A call is one line when it has ended; what a model says is prose; all else is a note. Entries that only matter in
+//! A call is one line when it has ended; what a model says is prose; all else is a remark. Entries that only matter in
 //! detail say nothing. How it looks is decided where it is drawn.
 
 use bonded_kernel::{
@@ -11,24 +12,24 @@ use bonded_kernel::{
 
 use super::call::{self, CallResult};
 use super::live::CallAsked;
-use super::style::{Paint, Symbol};
+use crate::style::{Paint, Symbol};
 use bonded_host::shapes::text::{brief, counted, grouped};
 
-/// The most characters of a text within a note.
+/// The most characters of a text within a remark.
 const DETAIL_CHARS: usize = 200;
 
-/// Something that a person is told.
+/// A part of the narration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Passage {
     /// What the model said, with its line breaks.
     Prose(String),
     /// A call that has ended.
-    Call(CallTold),
+    Call(EndedCall),
     /// Anything else, in one line.
     Remark(Remark),
 }
 
-impl Told {
+impl Passage {
     /// Whether the same happened again, however long it took.
     pub(crate) fn is_same_but_for_time(&self, other: &Self) -> bool {
         match (self, other) {
@@ -40,9 +41,9 @@ impl Told {
     }
 }
 
-/// A call and what came of it.
+/// A call that is over, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CallTold {
+pub(crate) struct EndedCall {
     pub(crate) what: String,
     pub(crate) result: CallResult,
     /// Nothing where it was not made.
@@ -56,17 +57,16 @@ pub(crate) struct Remark {
 }
 
 impl Remark {
-    fn told(symbol: Symbol, text: impl Into<String>) -> Vec<Told> {
-        vec![Told::Remark(Self {
-            symbol,
-            text: text.into(),
-        })]
-    }
-
     /// A colour that fits what the symbol says.
     pub(crate) fn paint(&self) -> Paint {
         paint_of(self.symbol)
     }
+}
+
+/// An entry that is narrated as one remark.
+fn remark(symbol: Symbol, text: impl Into<String>) -> Vec<Passage> {
+    let text = text.into();
+    vec![Passage::Remark(Remark { symbol, text })]
 }
 
 /// What a symbol is drawn in.
@@ -83,77 +83,77 @@ pub(crate) fn paint_of(symbol: Symbol) -> Paint {
 /// Reads the entries of a run in order. The arguments of a call stand in the decision and not in the entry that ends
 /// it, so that the last decision is kept.
 #[derive(Debug, Default)]
-pub(crate) struct Teller {
+pub(crate) struct Narrator {
     calls: Vec<Call>,
     /// Where an agent writes its report as a tag: what is not the report is not prose.
     nonce: Option<String>,
 }
 
-impl Teller {
-    /// What is to be told now that this entry is there. Failures of providers are told by [`super::failures`].
-    pub(crate) fn told(&mut self, entry: &Entry) -> Vec<Told> {
+impl Narrator {
+    /// What this entry adds to the narration. Failures of providers are counted by [`super::failures`].
+    pub(crate) fn narrate(&mut self, entry: &Entry) -> Vec<Passage> {
         match &entry.event {
             Event::RunStarted(started) => self.begin(started),
-            Event::RunResumed {} => Remark::told(Symbol::Dot, "resumed"),
+            Event::RunResumed {} => remark(Symbol::Dot, "resumed"),
             Event::AttemptStarted { summary, .. } => asked_for_summary(*summary),
             Event::AttemptFailed(_) | Event::ToolInvoked { .. } | Event::RunEnded(_) => vec![],
             Event::TargetLearned { lesson, .. } => {
-                Remark::told(Symbol::Dot, format!("learned from the provider: {lesson}"))
+                remark(Symbol::Dot, format!("learned from the provider: {lesson}"))
             }
             Event::ReplyRejected { reason, answer, .. } => {
-                Remark::told(Symbol::Warning, rejected(*reason, &answer.text))
+                remark(Symbol::Warning, rejected(*reason, &answer.text))
             }
             Event::DecisionMade(decision) => self.decided(decision),
             Event::CallRepaired { tool, steps, .. } => {
                 let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
                 let steps = steps.join(", ");
-                Remark::told(
+                remark(
                     Symbol::Dot,
                     format!("repaired the arguments of {tool}: {steps}"),
                 )
             }
-            Event::ContextGuarded(guarded) => Remark::told(Symbol::Warning, context_full(guarded)),
-            Event::ContextCompacted(compacted) => Remark::told(Symbol::Dot, room_made(compacted)),
+            Event::ContextGuarded(guarded) => remark(Symbol::Warning, context_full(guarded)),
+            Event::ContextCompacted(compacted) => remark(Symbol::Dot, room_made(compacted)),
             Event::ContextSummarised(made) => {
                 let messages = counted(made.until.saturating_sub(1) as usize, "message");
                 let summary = brief(&made.answer.text, DETAIL_CHARS);
-                Remark::told(Symbol::Dot, format!("summed up {messages}: {summary}"))
+                remark(Symbol::Dot, format!("summed up {messages}: {summary}"))
             }
             Event::TurnFailed { reason, .. } => {
                 let reason = brief(reason, DETAIL_CHARS);
-                Remark::told(Symbol::Bad, format!("turn failed: {reason}"))
+                remark(Symbol::Bad, format!("turn failed: {reason}"))
             }
             Event::ToolFinished(finished) => self.finished(finished),
             Event::ProgressReported { progress, .. } => {
                 let progress = brief(progress, DETAIL_CHARS);
-                Remark::told(Symbol::Dot, format!("progress: {progress}"))
+                remark(Symbol::Dot, format!("progress: {progress}"))
             }
             Event::CallSkipped { call, tool, reason } => {
                 let what = self.what(*call, tool);
-                Remark::told(Symbol::Warning, skipped(&what, *reason))
+                remark(Symbol::Warning, skipped(&what, *reason))
             }
             Event::ReviewAsked { call, tool, why } => {
                 let (what, why) = (self.what(*call, tool), brief(why, DETAIL_CHARS));
-                Remark::told(Symbol::Ask, format!("{what} needs your approval: {why}"))
+                remark(Symbol::Ask, format!("{what} needs your approval: {why}"))
             }
             Event::CallReviewed(reviewed) => self.reviewed(reviewed),
             Event::MemoryEdited(edit) => {
                 let keys = edit.set.keys().chain(&edit.removed).map(String::as_str);
                 let keys = brief(&keys.collect::<Vec<_>>().join(", "), DETAIL_CHARS);
-                Remark::told(Symbol::Dot, format!("memory edited by hand: {keys}"))
+                remark(Symbol::Dot, format!("memory edited by hand: {keys}"))
             }
         }
     }
 
-    /// Nothing is told: the beginning is in the heading.
-    fn begin(&mut self, started: &RunStarted) -> Vec<Told> {
+    /// Adds nothing, but for a fork: the beginning is in the heading.
+    fn begin(&mut self, started: &RunStarted) -> Vec<Passage> {
         let agent = started.config.agent.as_ref();
         let tagged = agent.filter(|agent| agent.encoding != Encoding::Native);
         self.nonce = tagged.map(|agent| agent.nonce.to_string());
         match &started.forked_from {
             Some(origin) => {
                 let (run, turn) = (&origin.run, origin.turn);
-                Remark::told(Symbol::Dot, format!("forked from {run} at turn {turn}"))
+                remark(Symbol::Dot, format!("forked from {run} at turn {turn}"))
             }
             None => vec![],
         }
@@ -179,16 +179,16 @@ impl Teller {
     }
 
     /// What the model said, and the calls that are not made.
-    fn decided(&mut self, decision: &DecisionMade) -> Vec<Told> {
+    fn decided(&mut self, decision: &DecisionMade) -> Vec<Passage> {
         self.calls.clone_from(&decision.calls);
         let text = self.prose(&decision.answer.text);
-        let mut told = vec![];
+        let mut passages = vec![];
         if !text.trim().is_empty() {
-            told.push(Told::Prose(text));
+            passages.push(Passage::Prose(text));
         }
         for call in &decision.calls {
             if let Some(refusal) = &call.refused {
-                told.push(Told::Call(CallTold {
+                passages.push(Passage::Call(EndedCall {
                     what: call::called(&call.tool, &call.arguments),
                     result: CallResult {
                         is_good: false,
@@ -202,9 +202,9 @@ impl Teller {
         if is_unclosed(decision) {
             let text =
                 "the report was not closed, and the provider does not say why the model stopped";
-            told.extend(Remark::told(Symbol::Warning, text));
+            passages.extend(remark(Symbol::Warning, text));
         }
-        told
+        passages
     }
 
     /// Where calls are tags, only the report is for people.
@@ -221,12 +221,12 @@ impl Teller {
     }
 
     /// The call that ends a run is told by its end.
-    fn finished(&self, finished: &ToolFinished) -> Vec<Told> {
+    fn finished(&self, finished: &ToolFinished) -> Vec<Passage> {
         let result = self.result(finished);
         if ends(&finished.tool) && result.is_good {
             return vec![];
         }
-        vec![Told::Call(CallTold {
+        vec![Passage::Call(EndedCall {
             what: self.what(finished.call, &finished.tool),
             result,
             took_ms: Some(finished.latency_ms),
@@ -238,14 +238,14 @@ impl Teller {
         call::result(finished, call.map_or("", |call| &call.arguments))
     }
 
-    fn reviewed(&self, reviewed: &CallReviewed) -> Vec<Told> {
+    fn reviewed(&self, reviewed: &CallReviewed) -> Vec<Passage> {
         let by = brief(&reviewed.by, 40);
         let what = self.what(reviewed.call, &reviewed.tool);
         match &reviewed.verdict {
-            Verdict::Approved => Remark::told(Symbol::Good, format!("{what} approved by {by}")),
+            Verdict::Approved => remark(Symbol::Good, format!("{what} approved by {by}")),
             Verdict::Denied { reason } => {
                 let reason = brief(reason, DETAIL_CHARS);
-                Remark::told(Symbol::Bad, format!("{what} denied by {by}: {reason}"))
+                remark(Symbol::Bad, format!("{what} denied by {by}: {reason}"))
             }
         }
     }
@@ -256,11 +256,11 @@ fn ends(tool: &str) -> bool {
     [DONE, FINAL_REPORT].contains(&tool)
 }
 
-fn asked_for_summary(summary: Option<u32>) -> Vec<Told> {
+fn asked_for_summary(summary: Option<u32>) -> Vec<Passage> {
     match summary {
         Some(until) => {
             let messages = counted(until.saturating_sub(1) as usize, "message");
-            Remark::told(
+            remark(
                 Symbol::Dot,
                 format!("context full: asking the model to sum up {messages}"),
             )

@@ -13,14 +13,14 @@ use rustix::termios::tcgetwinsize;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::output;
+use crate::masking;
 
 /// Prose is wrapped here at most: longer lines are hard to read.
 const PROSE_COLUMNS_MAX: usize = 100;
 /// Where nobody says how wide a terminal is.
-const COLUMNS_USUAL: usize = 80;
+const COLUMNS_DEFAULT: usize = 80;
 /// The same for its rows.
-const ROWS_USUAL: usize = 24;
+const ROWS_DEFAULT: usize = 24;
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -72,13 +72,16 @@ impl Stream {
             Self::Out => tcgetwinsize(std::io::stdout()),
             Self::Err => tcgetwinsize(std::io::stderr()),
         };
-        let or = |found: u16, usual: usize| match found {
-            0 => usual,
+        let or = |found: u16, default: usize| match found {
+            0 => default,
             found => usize::from(found),
         };
         match size {
-            Ok(size) => (or(size.ws_col, COLUMNS_USUAL), or(size.ws_row, ROWS_USUAL)),
-            Err(_) => (COLUMNS_USUAL, ROWS_USUAL),
+            Ok(size) => (
+                or(size.ws_col, COLUMNS_DEFAULT),
+                or(size.ws_row, ROWS_DEFAULT),
+            ),
+            Err(_) => (COLUMNS_DEFAULT, ROWS_DEFAULT),
         }
     }
 }
@@ -230,7 +233,7 @@ impl Styled {
     /// Adds a text. Whatever it holds becomes harmless here, and stays on this line.
     #[must_use]
     pub(crate) fn with(mut self, paint: Paint, text: &str) -> Self {
-        let text = output::for_terminal(text).replace(['\n', '\t'], " ");
+        let text = masking::for_terminal(text).replace(['\n', '\t'], " ");
         if !text.is_empty() {
             self.parts.push((paint, text));
         }
@@ -240,7 +243,7 @@ impl Styled {
     /// Adds a line of a file, whose tabs stay what they are. The terminal wraps it.
     #[must_use]
     pub(crate) fn code(mut self, paint: Paint, text: &str) -> Self {
-        let text = output::for_terminal(text).replace('\n', " ");
+        let text = masking::for_terminal(text).replace('\n', " ");
         self.parts.push((paint, text));
         self
     }
