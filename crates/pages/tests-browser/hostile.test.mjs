@@ -1,7 +1,7 @@
 // Contents that want to be more than text, and sizes that want to freeze the page.
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { close, open, textOf, until } from './open.mjs';
+import { close, open, settle, textOf, until } from './open.mjs';
 import { many, usualWorld, waitingCall, writer } from './made.mjs';
 
 after(close);
@@ -25,7 +25,7 @@ function nastyWorld() {
 
 /** Nothing of it became an element, a link or a request. */
 async function isInert(page, faults) {
-  await page.waitForTimeout(200);
+  await settle(page);
   assert.deepEqual(faults, []);
   const found = await page.evaluate(() => ({
     scripts: [...document.scripts].map((it) => it.src).filter((it) => !it.endsWith('/src/main.js')),
@@ -88,7 +88,7 @@ test('a run of 10,000 entries opens within 500 ms and scrolls at 60 frames', asy
   });
   console.log(`# 10,000 entries: first rows after ${Math.round(opened)} ms`);
   assert.ok(opened < Number(process.env.OPEN_MS ?? 500), `${opened} ms`);
-  await until(page, () => document.querySelector('.plot.columns'), undefined, 15_000);
+  await until(page, () => document.querySelector('.plot.columns'));
   // What the main thread itself worked for a frame: other programs on the machine do not count.
   const session = await context.newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -117,7 +117,7 @@ test('a run of 100,000 calls does not freeze; its end and its middle are reached
   const asked = [];
   page.on('request', (request) => request.url().includes('/entries?') && asked.push(request.url()));
   await page.evaluate(() => (document.querySelector('.outline-box').scrollTop = 2_000_000));
-  await until(page, () => { const first = document.querySelector('.outline-box .th'); return first && Number(/[\d,]+/.exec(first.innerText)[0].replaceAll(',', '')) > 1000; }, undefined, 15_000);
+  await until(page, () => { const first = document.querySelector('.outline-box .th'); return first && Number(/[\d,]+/.exec(first.innerText)[0].replaceAll(',', '')) > 1000; });
   assert.ok(asked.length < 10, `${asked.length} pages were read`);
   const longest = await page.evaluate(async () => {
     let [last, most] = [performance.now(), 0];
@@ -132,11 +132,11 @@ test('a run of 100,000 calls does not freeze; its end and its middle are reached
   console.log(`# 100,000 calls: longest frame ${Math.round(longest)} ms`);
   assert.ok(longest < 500, `${longest} ms`);
   await page.goto(page.url().replace(/hund0001.*/, 'hund0001/t/7777/c/3'));
-  await until(page, () => document.querySelector('.det h2')?.innerText.includes('7,777') && document.querySelector('.e[aria-current]'), undefined, 15_000);
+  await until(page, () => document.querySelector('.det h2')?.innerText.includes('7,777') && document.querySelector('.e[aria-current]'));
   const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
   assert.ok(nodes < 3000, `${nodes} nodes`);
   await page.goto(page.url().replace(/hund0001.*/, 'hund0001/log#e150000'));
-  await until(page, () => document.querySelector('.det h2')?.innerText.includes('Entry 150,000'), undefined, 15_000);
+  await until(page, () => document.querySelector('.det h2')?.innerText.includes('Entry 150,000'));
   await context.close();
 });
 

@@ -144,7 +144,7 @@ test('a call that others decide shrinks to a line', async () => {
   const { page, context, world } = await at([PLAIN, waitingCall('wait0001')]);
   world.calls = [PLAIN];
   world.stream = `${JSON.stringify({ kind: 'runs', version: 9 })}\n`;
-  await page.waitForSelector('.ask.done', { timeout: 9000 });
+  await page.waitForSelector('.ask.done');
   assert.match(await textOf(page, '.ask.done'), /Decided elsewhere/);
   await context.close();
 });
@@ -170,7 +170,7 @@ test('a notification names tool and run, and nothing of the call', async () => {
   await page.getByRole('button', { name: /Notify me/ }).click();
   world.calls = [waitingCall('wait0001')];
   world.stream = `${JSON.stringify({ kind: 'runs', version: 3 })}\n`;
-  await until(page, () => window.shown.length > 0, undefined, 9000);
+  await until(page, () => window.shown.length > 0);
   assert.deepEqual(await page.evaluate(() => window.shown), ['A call waits for you: run, run wait0001']);
   await context.close();
 });

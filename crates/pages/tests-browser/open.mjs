@@ -1,12 +1,15 @@
-// Opens the app in Chromium. The server under test is named by BONDED_UI: the link that `bonded ui` prints.
+// Opens the app in Chromium, from a `bonded ui` of its own. CHROMIUM names the browser, BONDED the program.
 // playwright-core and axe-core are taken from the directory in which the checks are started.
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { Store } from './store.mjs';
 
 const require = createRequire(path.join(process.cwd(), 'x.js'));
 const { chromium } = require('playwright-core');
 
-export const link = process.argv.find((it) => it.startsWith('http')) ?? process.env.BONDED_UI ?? 'http://127.0.0.1:8123/#enter=devlink';
+/** What the server shows. It is empty until checks fill it. */
+export const store = new Store();
+export const link = await store.serve();
 export const base = new URL(link).origin;
 export const axeSource = () => require('axe-core').source;
 
@@ -23,7 +26,22 @@ export async function launch() {
 export async function close() {
   await browser?.close();
   browser = undefined;
+  await store.end();
 }
+
+/** What a browser keeps that has opened the link, and a way to ask the server without one. */
+export async function enter() {
+  const { page, context } = await open(link);
+  await page.waitForSelector('.r .goal, .empty', { timeout: PATIENCE });
+  const storage = await context.storageState();
+  const token = await page.evaluate(() => localStorage.getItem('bonded.token'));
+  await context.close();
+  const ask = async (path) => (await fetch(base + path, { headers: { Authorization: `Bearer ${token}` } })).json();
+  return { storage, ask };
+}
+
+/** Long enough for a busy machine: a check that waits this long has failed. */
+export const PATIENCE = 30_000;
 
 /**
  * A page that notes everything that must not happen: errors, violations of the policy, requests to others, dialogs.
@@ -34,6 +52,7 @@ export async function open(address, { world, width = 1280, height = 900, theme =
     viewport: { width, height }, colorScheme: theme, storageState: storage, acceptDownloads: true, reducedMotion: motion,
     permissions: ['clipboard-write', 'clipboard-read'],
   });
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const faults = [];
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
@@ -68,8 +87,11 @@ export async function open(address, { world, width = 1280, height = 900, theme =
 }
 
 /** Waits until something holds; checks never sleep for a fixed time. */
-export async function until(page, holds, argument, timeout = 5000) {
+export async function until(page, holds, argument, timeout = PATIENCE) {
   await page.waitForFunction(holds, argument, { timeout });
 }
 
 export const textOf = (page, selector) => page.locator(selector).first().innerText();
+
+/** Two frames: what was asked for is drawn, and what it started has begun. */
+export const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));

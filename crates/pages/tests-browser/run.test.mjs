@@ -175,7 +175,7 @@ test('entries and words that stream in are shown, and following moves on', async
   await until(page, () => document.querySelector('.said-now')?.innerText.includes('The remote script'));
   assert.equal(await page.locator('.said-now .cc').count(), 1);
   world.stream = `${JSON.stringify({ kind: 'entry', entry: next })}\n`;
-  await until(page, () => document.querySelector('.outline-box')?.innerText.includes('curl'), undefined, 9000);
+  await until(page, () => document.querySelector('.outline-box')?.innerText.includes('curl'));
   assert.equal(await page.locator('.said-now').count(), 0);
   await context.close();
 });
