@@ -42,7 +42,6 @@ fn check(name: &str) {
         .output()
         .expect("node can be started");
     assert!(output.status.success(), "{}", failures(&output));
-    println!("{}", lines_with(&output, "# "));
 }
 
 fn file_of(name: &str) -> String {
@@ -73,11 +72,6 @@ fn failures(output: &Output) -> String {
     }
 }
 
-fn lines_with(output: &Output, beginning: &str) -> String {
-    let said = String::from_utf8_lossy(&output.stdout);
-    let lines = said.lines().filter(|line| line.starts_with(beginning));
-    lines.collect::<Vec<_>>().join("\n")
-}
 
 macro_rules! checks {
     ($($name:ident,)*) => {

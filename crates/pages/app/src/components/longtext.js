@@ -2,6 +2,7 @@
 import { html } from '../html.js';
 import { useEffect, useState } from '../../vendor/hooks.js';
 import { api, send } from '../api.js';
+import { useFold } from '../folds.js';
 import { runPath } from '../router.js';
 import { bytes, count, counted } from '../lib/numbers.js';
 import { cutOf } from '../lib/calls.js';
@@ -42,10 +43,10 @@ const readPage = ({ runId, seq }, at, from) => api('GET', `${textPath({ runId, s
 /** @param {Place} place @param {string} at */
 const textPath = ({ runId, seq }, at) => `/api${runPath(runId)}/entries/${seq}/text?at=${encodeURIComponent(at)}`;
 
-/** A text that is here; what a person or a model wrote is prose. @param {{ text: string, label?: string, isProse?: boolean }} props */
-export function FoldedText({ text, label, isProse }) {
+/** A text that is here; what a person or a model wrote is prose. The tab knows its fold by `name`. @param {{ text: string, label?: string, isProse?: boolean, name?: string }} props */
+export function FoldedText({ text, label, isProse, name: fold }) {
   const name = isProse ? 'prose u' : 'out-text u';
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useFold(fold && `text ${fold}`, false);
   const lines = text.split('\n');
   const isLong = lines.length > LINES_MAX || text.length > 8192;
   if (!isLong || isOpen) return html`<pre class=${name} aria-label=${label} tabindex=${label ? 0 : undefined}>${safe(text)}</pre>`;
@@ -119,5 +120,8 @@ export function LongText({ place, text, label, isProse }) {
   const whole = useWhole(place, text);
   if (whole === null) return html`<pre class="out-text u">${safe(cutOf(text)?.head ?? '')}</pre>`;
   if (typeof whole === 'object') return html`<${PagedText} place=${place} cut=${whole.cut} />`;
-  return html`<${FoldedText} text=${whole} label=${label} isProse=${isProse} />`;
+  return html`<${FoldedText} text=${whole} label=${label} isProse=${isProse} name=${nameOf(place, cutOf(text)?.at ?? label ?? '')} />`;
 }
+
+/** What a tab knows the folds of a text by. @param {Place} place @param {string} part */
+export const nameOf = ({ runId, seq }, part) => `${runId} ${seq} ${part}`;

@@ -16,10 +16,10 @@ const LETTER = 0.68;
 /** @param {Props} props */
 export function Timeline(props) {
   const { turns, resumed, now, isOpen, isUntrusted } = props;
-  // Only a run that is open changes with the clock.
-  const moment = isOpen ? now : 0;
   const isLarge = barCount(turns) > BARS_MAX;
-  const line = useMemo(() => (isLarge ? null : timelineOf(turns, resumed, { now: moment || now, isOpen, isUntrusted, duration })), [turns, moment, isLarge, isUntrusted]);
+  // A run that has ended stands still at its last moment.
+  const moment = now || (turns.at(-1)?.endedAt ?? 0);
+  const line = useMemo(() => (isLarge ? null : timelineOf(turns, resumed, { now: moment, isOpen, isUntrusted, duration })), [turns, moment, isLarge, isUntrusted]);
   if (turns.length === 0) return html`<p class="pad dim small">Nothing has happened yet.</p>`;
   return line ? html`<${Bars} ...${props} line=${line} />` : html`<${Columns} ...${props} />`;
 }

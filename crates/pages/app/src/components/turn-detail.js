@@ -1,6 +1,7 @@
 // One turn in full: what happened, what the model saw, and the entries of the log.
 import { html } from '../html.js';
 import { useEffect, useState } from '../../vendor/hooks.js';
+import { useFold } from '../folds.js';
 import { count, counted, money } from '../lib/numbers.js';
 import { duration } from '../lib/time.js';
 import { cutOf, words } from '../lib/calls.js';
@@ -59,10 +60,17 @@ function Tabs({ turn, tab, onTab }) {
 function Happened({ store, turn, selected, isUntrusted, subs }) {
   const place = { runId: store.id, seq: decisionSeq(store, turn) };
   return html`<${Attempts} turn=${turn} />${turn.marks.map((it) => html`<${MarkView} key=${it.seq} mark=${it} />`)}
-    ${isSaid(turn.reasoning) && html`<section><details><summary class="label">The model thought</summary><${LongText} place=${place} text=${turn.reasoning} isProse=${true} /></details></section>`}
+    ${isSaid(turn.reasoning) && html`<${Thought} place=${place} text=${turn.reasoning} />`}
     ${isSaid(turn.text) && html`<section><span class="label">The model said</span><${LongText} place=${place} text=${turn.text} isProse=${true} /></section>`}
     ${turn.decidedAt === null && turn.attempts.every((it) => it.failure === null) && html`<section class="dim">The model has not answered yet.</section>`}
     <${Calls} store=${store} turn=${turn} selected=${selected} isUntrusted=${isUntrusted} subs=${subs} />`;
+}
+
+/** @param {{ place: { runId: string, seq: number }, text: any }} props */
+function Thought({ place, text }) {
+  const [isOpen, setOpen] = useFold(`thought ${place.runId} ${place.seq}`, false);
+  const onToggle = (/** @type {Event} */ event) => setOpen(/** @type {HTMLDetailsElement} */ (event.currentTarget).open);
+  return html`<section><details open=${isOpen} onToggle=${onToggle}><summary class="label">The model thought</summary>${isOpen && html`<${LongText} place=${place} text=${text} isProse=${true} label="Thoughts" />`}</details></section>`;
 }
 
 const isSaid = (/** @type {any} */ text) => text !== '' && (typeof text === 'string' || cutOf(text) !== null);
@@ -76,7 +84,7 @@ function decisionSeq(store, turn) {
 /** @param {{ store: import('../run-store.js').RunStore, turn: Turn, selected: { call: number | null }, isUntrusted: (tool: string) => boolean, subs: import('../types.js').Child[] }} props */
 function Calls({ store, turn, selected, isUntrusted, subs }) {
   const calls = turn.calls.filter(Boolean);
-  const [opened, setOpened] = useState(/** @type {Record<number, boolean>} */ ({}));
+  const [opened, setOpened] = useFold(`calls ${store.id} ${turn.turn}`, /** @type {Record<number, boolean>} */ ({}));
   const [from, setFrom] = useState(0);
   const isFew = calls.length <= OPEN_MAX;
   useEffect(() => {

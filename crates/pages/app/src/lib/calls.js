@@ -15,6 +15,20 @@ export function parsed(text) {
   }
 }
 
+/** JSON with its keys in order, so that equal values are equal texts. @param {any} value @returns {string} */
+function ordered(value) {
+  if (Array.isArray(value)) return `[${value.map(ordered).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${ordered(value[key])}`).join(',')}}`;
+}
+
+/** Whether two texts say the same as JSON: blanks and the order of keys say nothing. @param {string} a @param {string} b */
+export function isSameJson(a, b) {
+  if (a === b) return true;
+  const [left, right] = [parsed(a), parsed(b)];
+  return left !== undefined && right !== undefined && ordered(left) === ordered(right);
+}
+
 // The argument that says most of a call, by the names that tools use.
 const TELLING = ['command', 'path', 'file', 'url', 'query', 'pattern', 'name', 'goal', 'prompt', 'reason', 'id'];
 

@@ -16,7 +16,7 @@ import { FoldedText } from '../components/longtext.js';
 import { CopySources, CopyWarning, useCopies, withCopies } from '../components/copied.js';
 import { Line, safe } from '../components/untrusted.js';
 import { countHidden } from '../lib/hidden.js';
-import { gist, parsed } from '../lib/calls.js';
+import { gist, isSameJson, parsed } from '../lib/calls.js';
 import { bytes, counted } from '../lib/numbers.js';
 import { clock, duration, span } from '../lib/time.js';
 
@@ -135,7 +135,7 @@ function Card({ call, place, onDecided, onFocus }) {
       <${CopyWarning} call=${call} found=${found} what=${what} /></section>
     <${CopySources} call=${call} found=${found} />
     <section><span class="label">What can happen if it runs</span><${Facts} call=${call} />${call.change?.fault && html`<div class="note bad"><${Icon} name="bad" /><div><b>This call will fail:</b> ${safe(call.change.fault)}</div></div>`}${call.change?.isGuarded && html`<div class="note wait"><${Icon} name="wait" /><div>This file configures programs that run later.</div></div>`}${call.note && html`<div class="note wait"><${Icon} name="wait" /><div class="u">${safe(call.note)}</div></div>`}<p class="small mid u">Asked because ${safe(call.why)}. Nothing runs and no time is counted until you decide.</p></section>
-    ${call.said && html`<section><span class="label">What the agent said before</span><${FoldedText} text=${call.said} isProse=${true} /></section>`}
+    ${call.said && html`<section><span class="label">What the agent said before</span><${FoldedText} text=${call.said} isProse=${true} name=${`said ${call.digest}`} /></section>`}
     <${Answer} call=${call} isRisky=${call.untrusted || hidden > 0 || found.copies.length > 0} isCopied=${found.copies.length > 0} onDecided=${onDecided} /></article>`;
 }
 
@@ -150,7 +150,7 @@ function Subject({ call, found, hidden }) {
   const text = subjectOf(call);
   const lines = text.split('\n').length;
   if (call.change && call.change.after !== null) {
-    return html`<${DiffView} path=${call.change.path} before=${call.change.before ?? ''} after=${call.change.after} isNew=${call.change.isNew} mark=${found.copies.length > 0 ? (/** @type {string} */ line, /** @type {number} */ at) => withCopies(line, found.copies, at) : undefined} /><${AsJson} call=${call} />`;
+    return html`<${DiffView} path=${call.change.path} before=${call.change.before ?? ''} after=${call.change.after} isNew=${call.change.isNew} name=${call.digest} mark=${found.copies.length > 0 ? (/** @type {string} */ line, /** @type {number} */ at) => withCopies(line, found.copies, at) : undefined} /><${AsJson} call=${call} />`;
   }
   if (call.command) {
     return html`<pre class="code cmd u" tabindex="0" aria-label=${`Command, complete, ${text.length} characters`}>${withCopies(text, found.copies)}</pre>
@@ -163,7 +163,7 @@ function Subject({ call, found, hidden }) {
 
 /** The arguments as they would be executed and, where they differ, as the model wrote them. @param {{ call: Waiting }} props */
 function AsJson({ call }) {
-  const isRepaired = call.written !== call.arguments;
+  const isRepaired = !isSameJson(call.written, call.arguments);
   return html`<details class="tiny"><summary>Arguments as JSON${isRepaired ? ', repaired' : ''}</summary><pre class="code u">${safe(call.arguments)}</pre>${isRepaired && html`<p class="label">As the model wrote them</p><pre class="code u">${safe(call.written)}</pre>`}</details>`;
 }
 

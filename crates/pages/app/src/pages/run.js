@@ -148,7 +148,7 @@ function Strip({ store, run, turns, selected, pick, place, isOpen, isUntrusted, 
   return html`<section class="card strip" aria-labelledby="timeline-title">
     <header><h2 id="timeline-title">Timeline</h2><span class="dim tiny hide-m">${isPart ? `${entriesWord(store.log.entries.size)} of ${count(store.length)} are shown; the rest is read where you look` : 'run time; waiting for a person is folded'}</span><span class="grow"></span>
       ${isOpen && html`<button class="btn" aria-pressed=${String(isFollowing)} onClick=${() => setFollowing(!isFollowing)}><${Icon} name="run" tone=${isFollowing ? 'run' : 'off'} />Follow <kbd>f</kbd></button>`}</header>
-    <${Timeline} turns=${turns} resumed=${store.log.resumed} now=${isOpen ? now.value : 0} isOpen=${isOpen} isUntrusted=${isUntrusted} selected=${selected.turn} asOf=${place.asOf} last=${Math.max(last, run.turns)} onSelect=${(/** @type {number} */ turn, /** @type {number} */ call) => pick(turn, { call })} />
+    <${Timeline} turns=${turns} resumed=${store.log.resumed} now=${isOpen || run.status === 'awaiting_review' ? now.value : 0} isOpen=${isOpen} isUntrusted=${isUntrusted} selected=${selected.turn} asOf=${place.asOf} last=${Math.max(last, run.turns)} onSelect=${(/** @type {number} */ turn, /** @type {number} */ call) => pick(turn, { call })} />
     <${Slider} last=${Math.max(last, run.turns)} place=${place} pick=${pick} /></section>`;
 }
 
