@@ -148,7 +148,7 @@ test('untrusted data is known from the policy of the run', () => {
 test('the outline has a row for what is not here', () => {
   const entries = many('m', 100, 1);
   const log = logOf([...entries.slice(0, 41), ...entries.slice(301)]);
-  const rows = outlineOf(log.inOrder(), entries.length, (seq) => log.entries.has(seq), [], false);
+  const rows = outlineOf(log.inOrder(), entries.length, (seq) => log.entries.has(seq), { children: [], turnsOf: () => null }, false);
   assert.deepEqual(rows.filter((it) => it.type === 'gap').map((it) => [it.from, it.to]), [[42, 301]]);
 });
 

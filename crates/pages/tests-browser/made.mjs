@@ -91,7 +91,7 @@ export class World {
     /** Every request that changes something, as it came. */
     this.posted = [];
     this.version = '0.1.0';
-    this.has = ['inbox', 'runs', 'always'];
+    this.has = ['inbox', 'runs', 'work'];
     this.stream = null;
     /** Answers of single paths, instead of the usual ones: a function of the route. */
     this.special = new Map();
@@ -133,7 +133,8 @@ export class World {
     for (const it of all) counts[groupOf(it)] = (counts[groupOf(it)] ?? 0) + 1;
     const before = Number(query.get('before')) || Infinity;
     const [q, state, limit] = [query.get('q') ?? '', query.get('state') ?? '', Number(query.get('limit') ?? 50)];
-    const found = all.filter((it) => it.startedAt < before && (!state || groupOf(it) === state) && `${it.goal} ${it.runId}`.toLowerCase().includes(q.toLowerCase()));
+    const [agent, since, untrusted] = [query.get('agent'), Number(query.get('since') ?? 0), query.get('untrusted')];
+    const found = all.filter((it) => it.startedAt < before && (!state || groupOf(it) === state) && (!agent || it.agent === agent) && it.startedAt >= since && (!untrusted || it.untrusted) && `${it.goal} ${it.runId}`.toLowerCase().includes(q.toLowerCase()));
     return { runs: found.slice(0, limit), more: found.length > limit, counts, counted: all.length };
   }
 

@@ -123,7 +123,10 @@ test('a run whose process died is resumed, and one that runs is cancelled with a
 
 test('an agent that was called and its caller lead to each other', async () => {
   const { page, context, faults } = await at('/runs/caller/t/1');
-  await page.locator('.outline-box .e.sub').first().click();
+  await page.locator('.outline-box .e.sub button').first().click();
+  await page.locator('.e.inner', { hasText: 'list' }).first().waitFor();
+  await page.locator('.plot .agent').waitFor();
+  await page.locator('.outline-box .e.sub a').first().click();
   await page.waitForURL((url) => url.pathname !== '/runs/caller/t/1');
   await until(page, () => document.querySelector('h1')?.innerText.includes('find it'));
   await page.locator('.head a', { hasText: 'caller' }).first().click();

@@ -33,6 +33,28 @@ test('a chip filters by state, the address says so, and Clear takes it back', as
   await context.close();
 });
 
+test('agent, day and untrusted data narrow the list, and are in the address', async () => {
+  const world = usualWorld();
+  world.add('old00001', [], { goal: 'Last year', agent: 'coder.ai', startedAt: Date.now() - 400 * 86_400_000 });
+  world.add('code0001', [], { goal: 'Of the coder', agent: 'coder.ai' });
+  const { page, context } = await at('/runs', world);
+  await page.getByLabel('Agent').selectOption('coder.ai');
+  await until(page, () => document.querySelectorAll('.r .goal').length === 2);
+  await page.getByLabel('Started').selectOption('Last 7 days');
+  await until(page, () => document.querySelectorAll('.r .goal').length === 1);
+  assert.match(page.url(), /agent=coder\.ai&since=7d/);
+  await page.reload();
+  await page.waitForSelector('.r .goal');
+  assert.deepEqual(await goals(page), ['Of the coder']);
+  await page.keyboard.press('u');
+  await page.waitForSelector('.empty');
+  await page.getByRole('button', { name: 'Clear the filters' }).click();
+  await page.keyboard.press('u');
+  await page.waitForURL(/untrusted=1/);
+  await until(page, () => document.querySelectorAll('.r .goal').length === 2);
+  await context.close();
+});
+
 test('search is in the address and survives a reload', async () => {
   const { page, context } = await at('/runs');
   await page.keyboard.press('/');

@@ -13,7 +13,8 @@
  *   tools: { name: string, effect: string }[],
  *   usage: { inputTokens: number, outputTokens: number, cachedInputTokens: number }, held?: Held, elapsedMs: number,
  *   requests: number, chain: { entries: number, head: string }, answer: string | null, lastText?: string | null,
- *   pending?: Waiting | null, waiting?: Waiting | null, wholeGoal?: string, parent?: string | null, children?: Child[], program?: string }} Run
+ *   pending?: Waiting | null, waiting?: Waiting | null, wholeGoal?: string, parent?: string | null, children?: Child[],
+ *   plan?: string | null, item?: string | null, may?: string[], program?: string }} Run
  * @typedef {{ head: string, tail: string, bytes: number, at: string }} Cut
  * @typedef {{ runId: string, seq: number, at: number, turn: number, kind: string, data: any, format?: number,
  *   prev?: string, hash?: string }} Entry
@@ -23,7 +24,7 @@
  *   change?: { path: string, isNew: boolean, isGuarded?: boolean, before: string | null, after: string | null, fault?: string | null } | null,
  *   command?: { command: string, args?: string[] | null, directory: string, stdin?: string | null } | null, sandbox: any,
  *   limits: { timeMs: number | null, outputBytes: number | null }, said: string, untrusted: boolean,
- *   sources: Source[] }} Waiting
+ *   sources: Source[], sourcesLeft?: number, may?: string[] }} Waiting
  * @typedef {{ role: string, text: string | { cut: Cut }, calls?: { id: string, tool: string, arguments: string }[],
  *   call?: string, isNew: boolean }} Message
  * @typedef {{ turn: number, messages: Message[], tools: string[], estimatedTokens: number | null }} Saw

@@ -15,10 +15,8 @@ import { safe } from './untrusted.js';
 // Beyond this the search would take too long to wait for; it is said where it ends.
 const BYTES_MAX = 4 * 1024 * 1024;
 
-// The server sends the beginning of an output with the call; a shorter text is all of it.
+// The server sends the beginning of the newest outputs with the call; a shorter text is all of it.
 const SENT_MAX = 32_000;
-// And no more outputs than this: there may be others.
-const SENT_SOURCES = 8;
 
 // More than this is searched beside the page.
 const SHORT_MAX = 50_000;
@@ -55,8 +53,7 @@ export function useCopies(call, text) {
         if (!isWhole) setPart(true);
         found.push(...textsOf(output).map((it) => ({ source, text: it })));
       }
-      const mayBeMore = call.sources.length >= SENT_SOURCES && call.sources[0].text !== undefined;
-      if (left <= 0 || mayBeMore) setPart(true);
+      if (left <= 0 || (call.sourcesLeft ?? 0) > 0) setPart(true);
       if (!isGone) setOutputs(found);
     };
     if (call.sources.length === 0) setOutputs([]);

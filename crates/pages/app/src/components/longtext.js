@@ -2,6 +2,7 @@
 import { html } from '../html.js';
 import { useEffect, useState } from '../../vendor/hooks.js';
 import { api, send } from '../api.js';
+import { saveAs } from '../download.js';
 import { useFold } from '../folds.js';
 import { runPath } from '../router.js';
 import { bytes, count, counted } from '../lib/numbers.js';
@@ -104,15 +105,6 @@ function Find({ place, cut, onShow }) {
 async function download(place, at) {
   const response = await send('GET', `${textPath(place, at)}&download=1`);
   saveAs(await response.blob(), `${place.runId}-${place.seq}.txt`);
-}
-
-/** @param {Blob} blob @param {string} name */
-export function saveAs(blob, name) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 /** @param {{ place: Place, text: any, label?: string, isProse?: boolean }} props */

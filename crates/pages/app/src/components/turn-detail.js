@@ -5,6 +5,7 @@ import { useFold } from '../folds.js';
 import { count, counted, money } from '../lib/numbers.js';
 import { duration } from '../lib/time.js';
 import { cutOf, words } from '../lib/calls.js';
+import { runPath } from '../router.js';
 import { Icon } from './icon.js';
 import { CallView } from './call.js';
 import { JsonView } from './json.js';
@@ -26,7 +27,7 @@ export function TurnDetail({ store, run, turns, selected, pick, place, isUntrust
   const at = turns.findIndex((/** @type {Turn} */ it) => it.turn === selected.turn);
   const [before, after] = [turns[at - 1], turns[at + 1]];
   return html`<section class="card det" aria-label=${`Turn ${selected.turn}`}>
-    <h2>Turn ${count(selected.turn)} <span class="dim small">of ${count(Math.max(run.turns, selected.turn))}</span><span class="grow"></span>${turn && html`<span class="dim tiny hide-m">${usageWords(turn)}</span>`}
+    <h2><a class="btn quiet icon only-m" href=${runPath(store.id)} aria-label="Back to the turns"><${Icon} name="back" /></a>Turn ${count(selected.turn)} <span class="dim small">of ${count(Math.max(run.turns, selected.turn))}</span><span class="grow"></span>${turn && html`<span class="dim tiny hide-m">${usageWords(turn)}</span>`}
       <button class="btn quiet icon" aria-label="Previous turn" disabled=${!before} onClick=${() => pick(before.turn)}><${Icon} name="up" /></button><button class="btn quiet icon" aria-label="Next turn" disabled=${!after} onClick=${() => pick(after.turn)}><${Icon} name="dn" /></button></h2>
     <${Tabs} turn=${turn} tab=${place.tab} onTab=${(/** @type {string} */ tab) => pick(selected.turn, { tab, call: selected.call })} />
     <div role="tabpanel" id="panel" aria-labelledby=${`tab-${place.tab}`} tabindex="0">
