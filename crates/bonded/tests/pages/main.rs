@@ -110,6 +110,7 @@ checks![
     size,
     states,
     verify,
+    work,
 ];
 
 #[test]

@@ -30,6 +30,20 @@
  * @typedef {{ turn: number, messages: Message[], tools: string[], estimatedTokens: number | null }} Saw
  * @typedef {{ version: string, kind: 'store' | 'agents' | 'workspace', has: string[],
  *   login: 'link' | 'token' | 'password', now: number }} Site
+ * @typedef {{ max: number, used: number | null }} Used
+ * @typedef {{ id: string, description: string, agent: string, dependencies: string[], level: number, state: string, why: string | null,
+ *   limits: { files: Used, toolOps: Used, delta: Used, timeMs: Used }, testCommand: string | null, runIds: string[],
+ *   receiptId: string | null, published: boolean }} Item
+ * @typedef {{ id: string, tree: string, startedAt: number, ended: boolean, items: number, states: Record<string, number>,
+ *   fault?: string }} PlanRow
+ * @typedef {Omit<PlanRow, 'items'> & { levels: string[][], items: Item[] }} Plan
+ * @typedef {string | { cut: Cut }} Text
+ * @typedef {{ path: string, kind: 'created' | 'modified' | 'deleted', bytes: number | null, before: Text | null,
+ *   after: Text | null, binary: boolean }} ItemChange
+ * @typedef {{ name: string, state: string, why?: string, at?: number, ms?: number }} Stage
+ * @typedef {Item & { stages: Stage[], changes: ItemChange[], tests: null | { command: string, exitCode: number | null,
+ *   passed: number | null, failed: number | null, ms: number, output: Text }, receipt: string | null,
+ *   receiptPath: string | null, attempts: { runId: string | null, status: string, error: string | null, ms: number }[] }} WholeItem
  * @typedef {{ all: number, waiting: number, running: number, interrupted: number, failed: number, limit: number,
  *   done: number, cancelled: number }} Counts
  */

@@ -16,21 +16,22 @@ const LINES_MAX = 40;
 const HEAD = 24;
 const TAIL = 8;
 
-/** @typedef {{ runId: string, seq: number }} Place */
+/** Where a text is: in an entry of a run, or at an address of its own. @typedef {{ runId: string, seq: number, path?: string }} Place */
 
 /**
  * A text as a whole, where it fits on a page; `null` while it is fetched, the cut itself where it is longer.
  * @param {Place} place @param {any} text
  * @returns {string | null | { cut: import('../types.js').Cut }}
  */
-export function useWhole({ runId, seq }, text) {
+export function useWhole(place, text) {
+  const { runId, seq } = place;
   const cut = cutOf(text);
   const isShort = cut !== null && cut.bytes <= PAGE;
   const [whole, setWhole] = useState(/** @type {{ seq: number, at: string, text: string } | null} */ (null));
   useEffect(() => {
     if (!cut || !isShort) return;
     let isGone = false;
-    readPage({ runId, seq }, cut.at, 0).then((it) => !isGone && setWhole({ seq, at: cut.at, text: it.text }), () => {});
+    readPage(place, cut.at, 0).then((it) => !isGone && setWhole({ seq, at: cut.at, text: it.text }), () => {});
     return () => void (isGone = true);
   }, [runId, seq, cut?.at]);
   if (!cut) return typeof text === 'string' ? text : JSON.stringify(text ?? '');
@@ -39,10 +40,10 @@ export function useWhole({ runId, seq }, text) {
 }
 
 /** @param {Place} place @param {string} at @param {number} from @returns {Promise<{ text: string, from: number, next: number | null, bytes: number }>} */
-const readPage = ({ runId, seq }, at, from) => api('GET', `${textPath({ runId, seq }, at)}&from=${from}`);
+const readPage = (place, at, from) => api('GET', `${textPath(place, at)}&from=${from}`);
 
 /** @param {Place} place @param {string} at */
-const textPath = ({ runId, seq }, at) => `/api${runPath(runId)}/entries/${seq}/text?at=${encodeURIComponent(at)}`;
+const textPath = ({ runId, seq, path }, at) => `${path ?? `/api${runPath(runId)}/entries/${seq}/text`}?at=${encodeURIComponent(at)}`;
 
 /** A text that is here; what a person or a model wrote is prose. The tab knows its fold by `name`. @param {{ text: string, label?: string, isProse?: boolean, name?: string }} props */
 export function FoldedText({ text, label, isProse, name: fold }) {

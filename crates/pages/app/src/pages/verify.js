@@ -6,6 +6,7 @@ import { say } from '../state.js';
 import { aside } from '../aside.js';
 import { chainChecks, levelItemChecks, verifyReceipt } from '../lib/receipt.js';
 import { useKeys } from '../components/keys.js';
+import { Checks } from '../components/checks.js';
 import { Badge, Icon } from '../components/icon.js';
 import { JsonView } from '../components/json.js';
 import { safe } from '../components/untrusted.js';
@@ -55,9 +56,6 @@ function Together({ files }) {
   if (checks.length === 0) return null;
   return html`<section class="card pad"><h2>Together</h2><${Checks} checks=${checks} /></section>`;
 }
-
-/** @param {{ checks: import('../lib/receipt.js').Check[] }} props */
-const Checks = ({ checks }) => html`<ul class="checks">${checks.map((it, at) => html`<li key=${at}><${Icon} name=${it.is === 'good' ? 'ok' : it.is === 'bad' ? 'bad' : 'off'} tone=${it.is === 'good' ? 'ok' : it.is === 'bad' ? 'bad' : 'wait'} /><b>${safe(it.name)}</b><span class="mid">${it.is === 'bad' && html`<span class="sr">failed: </span>`}${safe(it.text)}</span></li>`)}</ul>`;
 
 /** @param {{ name: string, verdict: Verdict }} props */
 function Receipt({ name, verdict }) {
