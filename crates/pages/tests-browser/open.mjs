@@ -1,5 +1,6 @@
 // Opens the app in Chromium, from a `bonded ui` of its own. CHROMIUM names the browser, BONDED the program.
 // playwright-core and axe-core are taken from the directory in which the checks are started.
+import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { Store } from './store.mjs';
@@ -95,3 +96,23 @@ export const textOf = (page, selector) => page.locator(selector).first().innerTe
 
 /** Two frames: what was asked for is drawn, and what it started has begun. */
 export const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+
+/**
+ * How long the page's main thread worked while something was done: in all, and at a stretch. It is the thread's own time,
+ * so that other programs on the machine do not count.
+ */
+export async function worked(page, act) {
+  const chrome = await launch();
+  await chrome.startTracing(page, { categories: ['toplevel'] });
+  const result = await act();
+  await settle(page);
+  const { traceEvents } = JSON.parse((await chrome.stopTracing()).toString());
+  const main = traceEvents.filter((it) => it.name === 'thread_name' && it.args.name === 'CrRendererMain').map((it) => `${it.pid} ${it.tid}`);
+  const spans = main.map((thread) => traceEvents.filter((it) => it.ph === 'X' && it.tdur > 0 && it.name.endsWith('RunTask') && `${it.pid} ${it.tid}` === thread).map((it) => it.tdur / 1000));
+  // Of several renderers the page's is the one that worked.
+  const own = spans.sort((a, b) => sum(b) - sum(a))[0] ?? [];
+  assert.ok(own.length > 0, 'the browser said what it did');
+  return { result, total: sum(own), longest: Math.max(...own) };
+}
+
+const sum = (numbers) => numbers.reduce((total, it) => total + it, 0);

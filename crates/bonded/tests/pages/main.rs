@@ -105,6 +105,7 @@ checks![
     real_inbox,
     real_list,
     real_run,
+    real_size,
     run,
     runs,
     size,
