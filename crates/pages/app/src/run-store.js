@@ -181,12 +181,12 @@ export class RunStore {
     entries.forEach((/** @type {Entry} */ it) => this.arrive(it));
   }
 
-  /** Entries of a stream are taken together, once a frame. @param {Entry} entry */
+  /** Entries that come together are taken together. @param {Entry} entry */
   arrive(entry) {
     if (entry.runId !== this.id) return;
     this.arrived.push(entry);
     if (this.takeLater) return;
-    this.takeLater = setTimeout(() => this.takeArrived(), 16);
+    this.takeLater = setTimeout(() => this.takeArrived());
   }
 
   takeArrived() {

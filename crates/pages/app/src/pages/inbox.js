@@ -12,6 +12,7 @@ import { Badge, Icon } from '../components/icon.js';
 import { Empty, Failed, Loading } from '../components/states.js';
 import { DiffView } from '../components/diff.js';
 import { JsonView } from '../components/json.js';
+import { Lately } from '../components/lately.js';
 import { FoldedText } from '../components/longtext.js';
 import { CopySources, CopyWarning, useCopies, withCopies } from '../components/copied.js';
 import { Line, safe } from '../components/untrusted.js';
@@ -57,9 +58,9 @@ export default function Inbox() {
   return html`<div class="bar"><h1>Inbox</h1><span class="dim small">${open.length > 0 ? `${open.length} waiting, oldest ${span(now.value - oldest)}` : ''}</span><span class="grow"></span><${Notify} /></div>
     ${error && html`<div class="page"><${Failed} what="The inbox cannot be read." error=${error} onRetry=${read} /></div>`}
     ${inbox.value === null ? !error && html`<div class="page"><${Loading} /></div>`
-      : shown.length === 0 ? html`<div class="page"><${Empty} title="Nothing waits for you"><p class="mid">Calls that need an approval appear here. Ask for them with a policy, such as:</p><pre class="code">bonded run --ask 'run' --ask 'write' "tidy up"</pre><p class="mid small">Or with <code>--after-untrusted ask</code>: then every call that changes something is asked about once untrusted data is in the run.</p><//></div>`
+      : shown.length === 0 ? html`<div class="page"><${Empty} title="Nothing waits for you"><p class="mid">Calls that need an approval appear here. Ask for them with a policy, such as:</p><pre class="code">bonded run --ask 'run' --ask 'write' "tidy up"</pre><p class="mid small">Or with <code>--after-untrusted ask</code>: then every call that changes something is asked about once untrusted data is in the run.</p><//><${Lately} /></div>`
       : html`<div class="ib"><nav class="items" aria-label="Waiting"><h2 class="itg">Calls waiting, ${open.length}</h2>${shown.map((it) => html`<${Item} key=${it.digest} call=${it} decided=${decided[it.digest]} isCurrent=${open[at]?.digest === it.digest} onShow=${show} />`)}</nav>
-        <div class="view">${shown.map((it, n) => decided[it.digest] ? html`<${Done} key=${it.digest} decided=${decided[it.digest]} />` : html`<${Card} key=${it.digest} call=${it} place=${`${n + 1} of ${shown.length}`} onDecided=${onDecided} onFocus=${() => setCurrent(it.digest)} />`)}</div></div>`}`;
+        <div class="view">${shown.map((it, n) => decided[it.digest] ? html`<${Done} key=${it.digest} decided=${decided[it.digest]} />` : html`<${Card} key=${it.digest} call=${it} place=${`${n + 1} of ${shown.length}`} onDecided=${onDecided} onFocus=${() => setCurrent(it.digest)} />`)}<${Lately} /></div></div>`}`;
 }
 
 /**
