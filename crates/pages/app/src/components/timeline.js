@@ -3,7 +3,7 @@ import { cls, html } from '../html.js';
 import { useMemo } from '../../vendor/hooks.js';
 import { BARS_MAX, LANES_MAX, barCount, columnsOf, timelineOf, timelineWords } from '../lib/timeline.js';
 import { duration } from '../lib/time.js';
-import { runPath } from '../router.js';
+import { go, runPath } from '../router.js';
 
 /** @typedef {import('../lib/timeline.js').Timeline} Timeline */
 /** @typedef {{ turns: import('../lib/fold.js').Turn[], agents: import('../lib/timeline.js').Agent[], resumed: import('../lib/fold.js').Resumed[], now: number, isOpen: boolean, isUntrusted: (tool: string) => boolean, selected: number, asOf: number | null, last: number, onSelect: (turn: number, call?: number) => void }} Props */
@@ -35,7 +35,7 @@ function Bars({ turns, line, selected, asOf, onSelect }) {
   const later = asOf === null ? undefined : line.turns.find((it) => it.turn === asOf);
   return html`<div class="tl" role="region" aria-label="Timeline chart" tabindex="0">
     <svg class="lanes" aria-hidden="true" height=${height} width="68"><text y=${MODEL_Y + 11}>Model</text><text y=${CALLS_Y + 10}>Calls</text>${line.agents.length > 0 && html`<text y=${agentsY + 10}>Agents</text>`}${line.people.length > 0 && html`<text y=${peopleY + 12}>People</text>`}</svg>
-    <svg class="plot" role="img" height=${height} aria-label=${timelineWords(turns, duration)}>
+    <svg class="plot" role="img" height=${height} aria-label=${timelineWords(turns, line.agents, duration)}>
       ${chosen && html`<rect class="sel" x=${pc(chosen.x)} y="0" width=${pc(Math.max(0.4, chosen.w))} height=${height} />`}
       <${Grid} line=${line} selected=${selected} height=${height} onSelect=${onSelect} />
       <${ModelLane} line=${line} />
@@ -95,16 +95,16 @@ function CallNames({ line, selected }) {
   });
 }
 
-/** A lane for each agent that was called; it leads to the run of the agent. @param {{ line: Timeline, y: number }} props */
+/** A lane for each agent that was called. It leads to the agent's run; for the keyboard the outline has the link. @param {{ line: Timeline, y: number }} props */
 function Agents({ line, y }) {
   return line.agents.map(({ runId, name, bars }, lane) => {
     const top = y + lane * LANE;
     const from = Math.min(...bars.map((it) => it.x));
     const to = Math.max(...bars.map((it) => it.x + it.w));
     const isLeft = from > name.length * LETTER + 2;
-    return html`<a key=${runId} href=${runPath(runId)} aria-label=${`Run of ${name}, ${runId}`}><rect class="agent" x=${pc(from)} y=${top} width=${pc(Math.max(0.6, to - from))} height="13" rx="3"><title>${name}, run ${runId}</title></rect>
+    return html`<g key=${runId} class="lane" onClick=${() => go(runPath(runId))}><rect class="agent" x=${pc(from)} y=${top} width=${pc(Math.max(0.6, to - from))} height="13" rx="3"><title>${name}, run ${runId}</title></rect>
       ${bars.map((it, at) => html`<rect key=${at} class=${it.kind} x=${pc(it.x)} y=${top + 3} width=${pc(Math.max(0.15, it.w))} height="7"><title>${it.title}</title></rect>`)}
-      <text x=${pc(isLeft ? from : to)} dx=${isLeft ? -8 : 8} y=${top + 10} text-anchor=${isLeft ? 'end' : 'start'}>${name}</text></a>`;
+      <text x=${pc(isLeft ? from : to)} dx=${isLeft ? -8 : 8} y=${top + 10} text-anchor=${isLeft ? 'end' : 'start'}>${name}</text></g>`;
   });
 }
 

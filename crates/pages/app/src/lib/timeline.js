@@ -179,8 +179,8 @@ export function columnsOf(turns, last, most) {
   return columns.map((it) => ({ ...it, model: it.model / Math.max(1, it.n), calls: it.calls / Math.max(1, it.n) }));
 }
 
-/** The same in words. @param {Turn[]} turns @param {(ms: number) => string} duration */
-export function timelineWords(turns, duration) {
+/** The same in words. @param {Turn[]} turns @param {AgentLane[]} agents @param {(ms: number) => string} duration */
+export function timelineWords(turns, agents, duration) {
   const first = turns.slice(0, 30).map((turn) => {
     const model = turn.decidedAt ? `model ${duration(turn.decidedAt - (turn.attempts.at(-1)?.at ?? turn.startedAt))}` : 'model answering';
     const failed = turn.attempts.filter((it) => it.failure).map((it) => `${it.failure.class}, `).join('');
@@ -188,5 +188,6 @@ export function timelineWords(turns, duration) {
     return `Turn ${turn.turn}: ${failed}${model}${calls ? `, then ${calls}` : ''}.`;
   });
   const rest = turns.length > 30 ? ` And ${turns.length - 30} more turns.` : '';
-  return `${turns.length} turns. ${first.join(' ')}${rest}`;
+  const called = agents.length > 0 ? ` Agents that it called: ${agents.map((it) => it.name).join(', ')}.` : '';
+  return `${turns.length} turns. ${first.join(' ')}${rest}${called}`;
 }
