@@ -121,7 +121,8 @@ test('a run whose process died is resumed, and one that runs is cancelled with a
   await context.close();
 });
 
-test('an agent that was called and its caller lead to each other', async () => {
+test('an agent that was called and its caller lead to each other', async (t) => {
+  if (!('children' in (await session.ask('/api/runs/caller')))) return t.skip('this server does not say which agents were called');
   const { page, context, faults } = await at('/runs/caller/t/1');
   await page.locator('.outline-box .e.sub button').first().click();
   await page.locator('.e.inner', { hasText: 'list' }).first().waitFor();
@@ -132,7 +133,7 @@ test('an agent that was called and its caller lead to each other', async () => {
   await page.locator('.head a', { hasText: 'caller' }).first().click();
   await page.waitForURL(/\/runs\/caller$/);
   assert.deepEqual(faults, []);
-  await context.close();
+  return context.close();
 });
 
 test('entries of a run that goes on are on the screen within 100 ms of their commit', async () => {
