@@ -157,7 +157,7 @@ test('keys are listed under ?, and Esc closes the list and gives the focus back'
   assert.match(await dialog.innerText(), /Next run[\s\S]*Compare the two/);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  assert.ok(await page.evaluate(() => document.activeElement?.hasAttribute('data-run')));
+  await until(page, () => document.activeElement?.hasAttribute('data-run'));
   await page.keyboard.press('g');
   await page.keyboard.press('i');
   await page.waitForURL(/\/inbox/);
