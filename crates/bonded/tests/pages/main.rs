@@ -75,7 +75,6 @@ fn failures(output: &Output) -> String {
     }
 }
 
-
 macro_rules! checks {
     ($($name:ident,)*) => {
         $(
@@ -100,22 +99,8 @@ macro_rules! checks {
 }
 
 checks![
-    access,
-    compare,
-    hostile,
-    inbox,
-    libraries,
-    real_inbox,
-    real_list,
-    real_run,
-    real_size,
-    real_work,
-    run,
-    runs,
-    size,
-    states,
-    verify,
-    work,
+    access, compare, hostile, inbox, libraries, real_inbox, real_list, real_run, real_size,
+    real_work, run, runs, size, states, verify, work,
 ];
 
 #[test]
