@@ -21,12 +21,15 @@ const at = (address, more = {}) => open(address, { storage: session.storage, ...
 before(async () => {
   store.write('work/nasty.txt', `${NASTY}\n`.repeat(200));
   store.write('work/big.txt', `${'ok    2023 is common <script>alert(1)</script>\n'.repeat(220_000)}NEEDLE here\nFAIL at the end\n`);
-  await store.run('nasty', [{ text: NASTY, reasoning: NASTY, calls: [{ tool: 'read', arguments: { path: 'nasty.txt' } }, { tool: NASTY, arguments: { [NASTY]: NASTY } }, { tool: 'write', arguments: { path: 'made.txt', content: NASTY } }] }, done(NASTY)], { goal: NASTY, flags: ['--untrusted', 'read'] });
-  await store.run('asks', [call('run', { command: `echo '${NASTY}'` }, NASTY), done('no')], { goal: NASTY, flags: ['--ask', 'run'], ends: ENDED.waits });
-  await store.run('big', [call('run', { command: 'cat big.txt' }), done('read')], { goal: 'Read all of it', flags: ['--tool-output', '16m', '--sandbox', 'full', '--max-tokens', '100m'] });
-  const calls = Array.from({ length: CALLS }, (_, n) => ({ tool: 'list', arguments: { path: n % 2 ? 'src' : '.' } }));
   store.write('work/src/a.txt', 'a\n');
-  await store.run('long', [{ text: 'Step.', calls, repeat: TURNS }, done('all steps')], { goal: 'Take very many steps', flags: ['--max-turns', '200', '--max-calls', '60', '--no-progress', '0'] });
+  const calls = Array.from({ length: CALLS }, (_, n) => ({ tool: 'list', arguments: { path: n % 2 ? 'src' : '.' } }));
+  const nasty = [{ tool: 'read', arguments: { path: 'nasty.txt' } }, { tool: NASTY, arguments: { [NASTY]: NASTY } }, { tool: 'write', arguments: { path: 'made.txt', content: NASTY } }];
+  await Promise.all([
+    store.run('nasty', [{ text: NASTY, reasoning: NASTY, calls: nasty }, done(NASTY)], { goal: NASTY, flags: ['--untrusted', 'read'] }),
+    store.run('asks', [call('run', { command: `echo '${NASTY}'` }, NASTY), done('no')], { goal: NASTY, flags: ['--ask', 'run'], ends: ENDED.waits }),
+    store.run('big', [call('run', { command: 'cat big.txt' }), done('read')], { goal: 'Read all of it', flags: ['--tool-output', '16m', '--sandbox', 'full', '--max-tokens', '100m'] }),
+    store.run('long', [{ text: 'Step.', calls, repeat: TURNS }, done('all steps')], { goal: 'Take very many steps', flags: ['--max-turns', '200', '--max-calls', '60', '--no-progress', '0'] }),
+  ]);
   session = await enter();
 });
 
