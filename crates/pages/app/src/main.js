@@ -20,6 +20,7 @@ const LATER = {
   compare: () => import('./pages/compare.js'),
   inbox: () => import('./pages/inbox.js'),
   verify: () => import('./pages/verify.js'),
+  work: () => import('./pages/work.js'),
   settings: () => import('./pages/settings.js'),
 };
 

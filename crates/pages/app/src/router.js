@@ -45,6 +45,9 @@ export function setQuery(changes) {
 /** @param {string} id */
 export const runPath = (id) => `/runs/${encodeURIComponent(id)}`;
 
+/** @param {string} plan @param {string | null} [item] */
+export const itemPath = (plan, item) => `/work/${encodeURIComponent(plan)}${item ? `/${encodeURIComponent(item)}` : ''}`;
+
 addEventListener('click', (event) => {
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (!isPlain || event.defaultPrevented || !(event.target instanceof Element)) return;

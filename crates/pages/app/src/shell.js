@@ -13,6 +13,7 @@ import { clock } from './lib/time.js';
 const PLACES = [
   { path: '/inbox', name: 'Inbox', icon: 'inbox', key: 'i', needs: 'inbox' },
   { path: '/runs', name: 'Runs', icon: 'runs', key: 'r', needs: 'runs' },
+  { path: '/work', name: 'Work', icon: 'work', key: 'w', needs: 'work' },
   { path: '/verify', name: 'Receipts', icon: 'chain', key: 'v' },
   { path: '/settings', name: 'Settings', icon: 'settings', key: 's' },
 ];
