@@ -28,7 +28,7 @@
  *   call?: string, isNew: boolean }} Message
  * @typedef {{ turn: number, messages: Message[], tools: string[], estimatedTokens: number | null }} Saw
  * @typedef {{ version: string, kind: 'store' | 'agents' | 'workspace', has: string[],
- *   login: 'link' | 'token' | 'password', now: number }} Site
+ *   login: 'link' | 'token' | 'password', needsSetup?: boolean, now: number }} Site
  * @typedef {{ all: number, waiting: number, running: number, interrupted: number, failed: number, limit: number,
  *   done: number, cancelled: number }} Counts
  */
