@@ -10,10 +10,10 @@
 )]
 
 mod bench;
-mod bubblewrap;
 mod build_cost;
 mod cpu;
 mod crate_program;
+mod debian;
 mod dependencies;
 mod docs;
 mod fault;
@@ -45,8 +45,8 @@ cargo xtask COMMAND
   check                         what is run while one works: format, lints, unit tests, the rules, 200 simulated worlds
   test [--all]                  what a change must pass: format, lints, dependencies, tests, docs; with --all the tests
                                 too that kill, signal and attack the program for minutes: CI runs that
-  sdk                           install the client SDKs and MCP servers that the tests use, and print
-                                the variables by which a plain `cargo test` finds them
+  sdk                           install the client SDKs, MCP servers and browser that the tests use, and
+                                print the variables by which a plain `cargo test` finds them
   check-docs                    the docs alone: contract, error pages, map of modules, paths
   modules                       write docs/modules.md from the first sentence of each module
   picture                       play the demo and write docs/run.svg, the picture of a run, from what it draws

@@ -1,10 +1,12 @@
 //! The official client SDKs that the server's tests use and that requests are held to, the verifier that receipts are
-//! shown to, and the tool that makes up requests from an OpenAPI document: exact versions, installed once below `target`.
+//! shown to, the tool that makes up requests from an OpenAPI document, and what drives a browser: exact versions, installed once
+//! below `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::debian;
 use crate::fault::Fault;
 use crate::installation::Installation;
 use crate::mcp_servers;
@@ -25,11 +27,12 @@ impl Sdks {
         self.0.python()
     }
 
-    fn variables(&self) -> [(&'static str, PathBuf); 3] {
+    fn variables(&self) -> [(&'static str, PathBuf); 4] {
         [
             ("BONDED_SDK_PYTHON", self.0.python()),
             ("BONDED_SDK_NODE", self.node()),
             ("BONDED_SDK_JS", self.0.js()),
+            ("BONDED_CHROMIUM", debian::CHROMIUM.path.into()),
         ]
     }
 
@@ -78,6 +81,7 @@ impl Sdks {
 
 /// Installs what is missing and prints the variables that name it.
 pub(crate) fn show() -> Result<(), Fault> {
+    debian::CHROMIUM.install()?;
     let sdks = install()?;
     let servers = mcp_servers::install(&sdks)?;
     for (name, path) in sdks.variables().into_iter().chain(servers.variables()) {

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::bubblewrap;
+use crate::debian;
 use crate::dependencies;
 use crate::docs;
 use crate::fault::Fault;
@@ -63,7 +63,8 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
     };
     stage("what the tests need", || {
         prerequisites()?;
-        bubblewrap::install()
+        debian::BUBBLEWRAP.install()?;
+        debian::CHROMIUM.install()
     })?;
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
     stage("lints", lints)?;
@@ -147,7 +148,7 @@ fn listed(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
         .collect()
 }
 
-/// The tests need the toolchain, git, a POSIX shell, Python and bubblewrap, and once the network, for the SDKs; all
+/// The tests need the toolchain, git, a POSIX shell, Python, bubblewrap and Chromium, and once the network, for the SDKs; all
 /// that is missing and cannot be installed is named at once.
 fn prerequisites() -> Result<(), Fault> {
     let needed: [(&str, &[&str], &str); 5] = [

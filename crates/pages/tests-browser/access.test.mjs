@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test, { after } from 'node:test';
-import { axeSource, close, open, until } from './open.mjs';
+import { axeSource, close, open, settle, until } from './open.mjs';
 import { usualWorld } from './made.mjs';
 
 after(close);
@@ -20,7 +20,7 @@ for (const theme of ['light', 'dark']) {
       for (const [address, sign] of PAGES) {
         await page.evaluate((to) => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }, address);
         await page.waitForSelector(sign);
-        await page.waitForTimeout(150);
+        await settle(page);
         if (address === '/verify') {
           await page.setInputFiles('input[type=file]', { name: 'RECEIPT.json', mimeType: 'application/json', buffer: readFileSync(new URL('receipt.json', import.meta.url)) });
           await page.waitForSelector('.receipt');

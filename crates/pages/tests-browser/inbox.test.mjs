@@ -42,12 +42,11 @@ test('copied text is underlined, and its source is shown with a link to it', asy
   await context.close();
 });
 
-test('with taint, Deny is the solid button and Always is not offered', async () => {
+test('with taint, Deny is the solid button', async () => {
   const { page, context } = await at([waitingCall('wait0001')]);
   await page.waitForSelector('.cmd mark');
   assert.ok(await page.locator('.deny.solid').isVisible());
   assert.equal(await page.locator('.approve.solid').count(), 0);
-  assert.equal(await page.locator('.always').count(), 0);
   await context.close();
 });
 
@@ -55,7 +54,6 @@ test('taint alone, without copied text, makes Deny solid', async () => {
   const { page, context } = await at([{ ...PLAIN, untrusted: true }]);
   await page.waitForSelector('.approve');
   assert.ok(await page.locator('.deny.solid').isVisible());
-  assert.equal(await page.locator('.always').count(), 0);
   await context.close();
 });
 
@@ -92,22 +90,16 @@ test('by keys alone: a and Enter approve, d and Enter deny', async () => {
   await context.close();
 });
 
-test('always is for calls without untrusted data', async () => {
-  const { page, context, world } = await at([PLAIN]);
-  await page.getByRole('button', { name: 'Always in this run' }).click();
-  await page.waitForSelector('.ask.done');
-  assert.equal(world.posted.at(-1).body.always, 'same');
+test('who may not decide is told so, and has no buttons', async () => {
+  const { page, context } = await at([{ ...PLAIN, may: [] }]);
+  assert.match(await textOf(page, '.go'), /Only people who may change/);
+  assert.equal(await page.locator('.approve, .deny').count(), 0);
   await context.close();
 });
 
-test('a server that knows no always is not asked for it', async () => {
-  const world = usualWorld();
-  world.has = ['inbox', 'runs'];
-  world.calls = [PLAIN];
-  const { page, context } = await open('/inbox', { world });
-  await page.waitForSelector('.approve.solid');
-  assert.equal(await page.locator('.always').count(), 0);
-  assert.doesNotMatch(await textOf(page, '.go'), /Always/);
+test('arguments that differ in blanks and in the order of their keys are not called repaired', async () => {
+  const { page, context } = await at([{ ...PLAIN, arguments: '{"command":"make test","timeout_ms":5}', written: '{ "timeout_ms": 5,\n "command": "make test" }' }]);
+  assert.equal(await textOf(page, 'summary'), 'Arguments as JSON');
   await context.close();
 });
 
@@ -144,7 +136,7 @@ test('a call that others decide shrinks to a line', async () => {
   const { page, context, world } = await at([PLAIN, waitingCall('wait0001')]);
   world.calls = [PLAIN];
   world.stream = `${JSON.stringify({ kind: 'runs', version: 9 })}\n`;
-  await page.waitForSelector('.ask.done', { timeout: 9000 });
+  await page.waitForSelector('.ask.done');
   assert.match(await textOf(page, '.ask.done'), /Decided elsewhere/);
   await context.close();
 });
@@ -170,7 +162,7 @@ test('a notification names tool and run, and nothing of the call', async () => {
   await page.getByRole('button', { name: /Notify me/ }).click();
   world.calls = [waitingCall('wait0001')];
   world.stream = `${JSON.stringify({ kind: 'runs', version: 3 })}\n`;
-  await until(page, () => window.shown.length > 0, undefined, 9000);
+  await until(page, () => window.shown.length > 0);
   assert.deepEqual(await page.evaluate(() => window.shown), ['A call waits for you: run, run wait0001']);
   await context.close();
 });

@@ -5,17 +5,20 @@ import test from 'node:test';
 globalThis.matchMedia ??= () => ({ matches: false, addEventListener() {}, removeEventListener() {} });
 const lib = (name) => import(new URL(`../app/src/lib/${name}.js`, import.meta.url).href);
 const { blake3 } = await lib('blake3');
-const { canonical, merkleRoot } = await lib('receipt');
+const { canonical } = await lib('canonical');
+const { merkleRoot } = await lib('receipt');
 const { diffLines, folded, kept } = await lib('diff');
 const { findCopies, textsOf } = await lib('copied');
 const { countHidden, pieces, plain } = await lib('hidden');
 const { duration, span } = await lib('time');
 const { limitMoney, money } = await lib('numbers');
 const { RunLog, standing, taintedSince, totals, untrustedTools } = await lib('fold');
-const { outlineOf } = await lib('outline');
+const { keyOfRow, outlineOf } = await lib('outline');
 const { columnsOf, timelineOf } = await lib('timeline');
 const { comparedTurns } = await lib('compare');
-const { story, many } = await import('./made.mjs');
+const { cutsOf, isSameJson, putAt } = await lib('calls');
+const { graphOf, neighbours } = await lib('plan');
+const { item, many, plan, story } = await import('./made.mjs');
 
 // Computed with the package blake3 of PyPI over bytes 0, 1, …, 250, 0, 1, …
 const BLAKE3 = {
@@ -147,7 +150,7 @@ test('untrusted data is known from the policy of the run', () => {
 test('the outline has a row for what is not here', () => {
   const entries = many('m', 100, 1);
   const log = logOf([...entries.slice(0, 41), ...entries.slice(301)]);
-  const rows = outlineOf(log.inOrder(), entries.length, (seq) => log.entries.has(seq), [], false);
+  const rows = outlineOf(log.inOrder(), entries.length, (seq) => log.entries.has(seq), { children: [], turnsOf: () => null }, false);
   assert.deepEqual(rows.filter((it) => it.type === 'gap').map((it) => [it.from, it.to]), [[42, 301]]);
 });
 
@@ -177,4 +180,48 @@ test('two runs are compared by what was said and done, not by ids and times', ()
   const parts = comparedTurns(a, b);
   assert.deepEqual(parts.map((it) => it.kind), ['equal', 'differ', 'equal']);
   assert.equal(parts[1].where, 'the reply');
+});
+
+test('JSON that differs in blanks and in the order of keys is the same', () => {
+  assert.ok(isSameJson('{"a":1,"b":[{"c":2,"d":3}]}', '{ "b": [ {"d":3, "c":2} ], "a": 1.0 }'));
+  assert.ok(isSameJson('not json', 'not json'));
+  for (const other of ['{"a":2}', '{"a":"1"}', '{"a":1,"b":null}', '{a:1}', '[1]']) assert.ok(!isSameJson('{"a":1}', other), other);
+});
+
+test('a text that was cut is put back where it was', () => {
+  const data = { answer: { text: { cut: { head: 'a', tail: 'z', bytes: 9, at: '/answer/text' } } }, 'a/b': [{ cut: { head: '', tail: '', bytes: 1, at: '/a~1b/0' } }] };
+  const cuts = cutsOf(data);
+  assert.deepEqual(cuts.map((it) => it.at), ['/answer/text', '/a~1b/0']);
+  for (const { at } of cuts) putAt(data, at, `whole of ${at}`);
+  assert.deepEqual(data, { answer: { text: 'whole of /answer/text' }, 'a/b': ['whole of /a~1b/0'] });
+});
+
+test('an agent that was called has a lane, in the time of its caller', () => {
+  const log = logOf(story('r'));
+  const agents = [{ runId: 'child', tool: 'agent__reader', turn: 1, call: 0, turns: logOf(story('child')).inOrder() }, { runId: 'none', tool: 'agent__none', turn: 1, call: 0, turns: [] }];
+  const line = timelineOf(log.inOrder(), log.resumed, { now: Date.now(), isOpen: false, isUntrusted: () => false, duration, agents });
+  assert.deepEqual(line.agents.map((it) => it.name), ['reader']);
+  assert.ok(line.agents[0].bars.length > 4);
+  for (const bar of line.agents[0].bars) assert.ok(bar.x >= 0 && bar.x + bar.w <= 100.001);
+});
+
+test('what an agent did is in the outline where it is open', () => {
+  const log = logOf(story('r'));
+  const child = { runId: 'child', tool: 'agent__reader', turn: 1, call: 0 };
+  const rows = (turnsOf) => outlineOf(log.inOrder(), log.lastSeq, () => true, { children: [child], turnsOf }, false);
+  assert.equal(rows(() => null).filter((it) => it.type === 'inner').length, 0);
+  const open = rows(() => logOf(story('child')).inOrder());
+  assert.equal(open.filter((it) => it.type === 'inner').length, 4 + 5);
+  assert.equal(new Set(open.map(keyOfRow)).size, open.length);
+});
+
+test('a plan is drawn in columns, and edges lead from what comes before to what comes after', () => {
+  const items = [item('a', 0, [], 'success'), item('b', 0, [], 'success'), item('c', 1, ['b'], 'denied'), item('d', 1, ['a'], 'success'), item('e', 2, ['c', 'd'], 'blocked')];
+  const graph = graphOf(plan('p', items));
+  assert.equal(graph.columns, 3);
+  const y = Object.fromEntries(graph.nodes.map((it) => [it.item.id, it.y]));
+  // Each stands near what it comes after, so that edges do not cross.
+  assert.ok(y.d < y.c && y.a < y.b);
+  assert.deepEqual(graph.edges.map((it) => [it.from, it.to, it.isOpen]), [['a', 'd', false], ['b', 'c', false], ['c', 'e', true], ['d', 'e', false]]);
+  assert.deepEqual(neighbours(plan('p', items), items[2]).nodes.map((it) => it.item.id), ['b', 'c', 'e']);
 });

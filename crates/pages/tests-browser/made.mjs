@@ -91,8 +91,9 @@ export class World {
     /** Every request that changes something, as it came. */
     this.posted = [];
     this.version = '0.1.0';
-    this.has = ['inbox', 'runs', 'always'];
+    this.has = ['inbox', 'runs', 'work'];
     this.stream = null;
+    this.plans = [];
     /** Answers of single paths, instead of the usual ones: a function of the route. */
     this.special = new Map();
   }
@@ -120,11 +121,20 @@ export class World {
     if (pathname === '/api/stream') return [200, this.stream === null ? undefined : this.stream];
     if (pathname === '/api/inbox') return [200, { calls: this.calls }];
     if (pathname === '/api/runs') return [200, this.list(searchParams)];
+    if (pathname.startsWith('/api/plans')) return this.plan(...pathname.split('/').slice(3).map(decodeURIComponent));
     const [, id, rest = ''] = /^\/api\/runs\/([^/]+)(?:\/(.*))?$/.exec(pathname) ?? [];
     const run = this.runs.get(decodeURIComponent(id ?? ''));
     if (!run) return refusal(404, 'no_such_run', 'There is no such run.');
     if (method === 'POST') return this.act(run, rest, body);
     return [200, this.part(run, rest, searchParams)];
+  }
+
+  plan(id, _items, item) {
+    if (!id) return [200, { plans: this.plans.map(({ items, levels: _levels, ...it }) => ({ ...it, items: items.length })), more: false }];
+    const found = this.plans.find((it) => it.id === id);
+    const whole = found?.items.find((it) => it.id === item);
+    if (!found || (item && !whole)) return refusal(404, 'not_found', 'There is no such plan or item.');
+    return [200, item ? whole : found];
   }
 
   list(query) {
@@ -133,7 +143,8 @@ export class World {
     for (const it of all) counts[groupOf(it)] = (counts[groupOf(it)] ?? 0) + 1;
     const before = Number(query.get('before')) || Infinity;
     const [q, state, limit] = [query.get('q') ?? '', query.get('state') ?? '', Number(query.get('limit') ?? 50)];
-    const found = all.filter((it) => it.startedAt < before && (!state || groupOf(it) === state) && `${it.goal} ${it.runId}`.toLowerCase().includes(q.toLowerCase()));
+    const [agent, since, untrusted] = [query.get('agent'), Number(query.get('since') ?? 0), query.get('untrusted')];
+    const found = all.filter((it) => it.startedAt < before && (!state || groupOf(it) === state) && (!agent || it.agent === agent) && it.startedAt >= since && (!untrusted || it.untrusted) && `${it.goal} ${it.runId}`.toLowerCase().includes(q.toLowerCase()));
     return { runs: found.slice(0, limit), more: found.length > limit, counts, counted: all.length };
   }
 
@@ -203,4 +214,22 @@ export function usualWorld() {
   world.add('fail0001', story('fail0001'), { status: 'failed', goal: 'Rewrite it', termination: { kind: 'budget_exhausted', reason: 'the next request could cost $0.09' }, activity: 'the next request could cost $0.09' });
   world.calls = [waitingCall('wait0001')];
   return world;
+}
+
+const used = (max, n) => ({ max, used: n });
+
+/** An item of a plan, as the server gives it whole. */
+export const item = (id, level, dependencies, state, more = {}) => ({
+  id, description: `The work of ${id}`, agent: 'agent-1', dependencies, level, state, why: null, testCommand: 'make test', runIds: state === 'queued' || state === 'blocked' ? [] : [`plan1.${id}`], receiptId: null, published: state === 'success',
+  limits: { files: used(10, 1), toolOps: used(50, 2), delta: used(100, 1), timeMs: used(300_000, 9800) }, stages: ['run', 'admission', 'tests', 'publish', 'receipt'].map((name) => ({ name, state: state === 'success' ? 'done' : 'none' })),
+  changes: [], tests: null, receipt: null, receiptPath: null, attempts: [], ...more,
+});
+
+const statesOf = (items) => Object.fromEntries(items.map((it) => [it.state, items.filter((other) => other.state === it.state).length]));
+
+/** A plan of these items. */
+export function plan(id, items, more = {}) {
+  const levels = [];
+  for (const it of items) (levels[it.level] ??= []).push(it.id);
+  return { id, tree: '/home/ana/shop', startedAt: T0 - 120_000, ended: true, states: statesOf(items), levels, items, ...more };
 }

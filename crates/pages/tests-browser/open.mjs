@@ -1,12 +1,16 @@
-// Opens the app in Chromium. The server under test is named by BONDED_UI: the link that `bonded ui` prints.
+// Opens the app in Chromium, from a `bonded ui` of its own. CHROMIUM names the browser, BONDED the program.
 // playwright-core and axe-core are taken from the directory in which the checks are started.
+import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { Store } from './store.mjs';
 
 const require = createRequire(path.join(process.cwd(), 'x.js'));
 const { chromium } = require('playwright-core');
 
-export const link = process.argv.find((it) => it.startsWith('http')) ?? process.env.BONDED_UI ?? 'http://127.0.0.1:8123/#enter=devlink';
+/** What the server shows. It is empty until checks fill it. */
+export const store = new Store();
+export const link = await store.serve();
 export const base = new URL(link).origin;
 export const axeSource = () => require('axe-core').source;
 
@@ -23,7 +27,22 @@ export async function launch() {
 export async function close() {
   await browser?.close();
   browser = undefined;
+  await store.end();
 }
+
+/** What a browser keeps that has opened the link, and a way to ask the server without one. */
+export async function enter() {
+  const { page, context } = await open(link);
+  await page.waitForSelector('.r .goal, .empty', { timeout: PATIENCE });
+  const storage = await context.storageState();
+  const token = await page.evaluate(() => localStorage.getItem('bonded.token'));
+  await context.close();
+  const ask = async (path) => (await fetch(base + path, { headers: { Authorization: `Bearer ${token}` } })).json();
+  return { storage, ask };
+}
+
+/** Long enough for a busy machine: a check that waits this long has failed. */
+export const PATIENCE = 30_000;
 
 /**
  * A page that notes everything that must not happen: errors, violations of the policy, requests to others, dialogs.
@@ -34,6 +53,7 @@ export async function open(address, { world, width = 1280, height = 900, theme =
     viewport: { width, height }, colorScheme: theme, storageState: storage, acceptDownloads: true, reducedMotion: motion,
     permissions: ['clipboard-write', 'clipboard-read'],
   });
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const faults = [];
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
@@ -68,8 +88,31 @@ export async function open(address, { world, width = 1280, height = 900, theme =
 }
 
 /** Waits until something holds; checks never sleep for a fixed time. */
-export async function until(page, holds, argument, timeout = 5000) {
+export async function until(page, holds, argument, timeout = PATIENCE) {
   await page.waitForFunction(holds, argument, { timeout });
 }
 
 export const textOf = (page, selector) => page.locator(selector).first().innerText();
+
+/** Two frames: what was asked for is drawn, and what it started has begun. */
+export const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+
+/**
+ * How long the page's main thread worked while something was done: in all, and at a stretch. It is the thread's own time,
+ * so that other programs on the machine do not count.
+ */
+export async function worked(page, act) {
+  const chrome = await launch();
+  await chrome.startTracing(page, { categories: ['toplevel'] });
+  const result = await act();
+  await settle(page);
+  const { traceEvents } = JSON.parse((await chrome.stopTracing()).toString());
+  const main = traceEvents.filter((it) => it.name === 'thread_name' && it.args.name === 'CrRendererMain').map((it) => `${it.pid} ${it.tid}`);
+  const spans = main.map((thread) => traceEvents.filter((it) => it.ph === 'X' && it.tdur > 0 && it.name.endsWith('RunTask') && `${it.pid} ${it.tid}` === thread).map((it) => it.tdur / 1000));
+  // Of several renderers the page's is the one that worked.
+  const own = spans.sort((a, b) => sum(b) - sum(a))[0] ?? [];
+  assert.ok(own.length > 0, 'the browser said what it did');
+  return { result, total: sum(own), longest: Math.max(...own) };
+}
+
+const sum = (numbers) => numbers.reduce((total, it) => total + it, 0);

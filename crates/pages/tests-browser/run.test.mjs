@@ -170,12 +170,12 @@ test('entries and words that stream in are shown, and following moves on', async
   const all = story('runs0001');
   const { entries } = world.runs.get('runs0001');
   const next = { ...all[entries.length], runId: 'runs0001' };
-  world.stream = [{ kind: 'beat', now: Date.now() }, { kind: 'live', turn: 3, attempt: 1, text: 'The remote ' }, { kind: 'live', turn: 3, attempt: 1, text: 'script\u202e was' }].map((it) => `${JSON.stringify(it)}\n`).join('');
+  world.stream = [{ kind: 'beat', now: Date.now() }, { kind: 'live', turn: 3, attempt: 1, text: 'The remote ', from: 0 }, { kind: 'live', turn: 3, attempt: 1, text: 'The remote script\u202e was', from: 0 }].map((it) => `${JSON.stringify(it)}\n`).join('');
   const { page, context } = await at('/runs/runs0001', world);
   await until(page, () => document.querySelector('.said-now')?.innerText.includes('The remote script'));
   assert.equal(await page.locator('.said-now .cc').count(), 1);
   world.stream = `${JSON.stringify({ kind: 'entry', entry: next })}\n`;
-  await until(page, () => document.querySelector('.outline-box')?.innerText.includes('curl'), undefined, 9000);
+  await until(page, () => document.querySelector('.outline-box')?.innerText.includes('curl'));
   assert.equal(await page.locator('.said-now').count(), 0);
   await context.close();
 });
@@ -185,7 +185,12 @@ test('an agent that was called and its caller lead to each other', async () => {
   world.add('parent01', story('parent01'), {}, { children: [{ runId: 'child001', call: 1, turn: 1, tool: 'read' }] });
   world.add('child001', story('child001'), {}, { parent: 'parent01' });
   const { page, context } = await at('/runs/parent01/t/1/c/1', world);
-  await page.locator('.e.sub').click();
+  await page.locator('.e.sub button').click();
+  await page.locator('.e.inner', { hasText: 'unittest' }).first().waitFor();
+  assert.ok((await page.locator('.plot .agent').count()) === 1);
+  await page.reload();
+  await page.locator('.e.inner').first().waitFor();
+  await page.locator('.e.sub a').click();
   await page.waitForURL(/child001$/);
   await page.locator('.head a', { hasText: 'parent01' }).click();
   await page.waitForURL(/parent01$/);

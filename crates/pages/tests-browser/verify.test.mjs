@@ -32,14 +32,20 @@ test('a receipt as it was written holds, its signature too, and nothing is sent'
 
 /** What is changed, and which checks must notice. */
 const FORGED = [
-  ['another size', ['"bytes":15', '"bytes":16'], ['Hash', 'Signature']],
+  ['another size', ['"bytes":15', '"bytes":16'], ['Hash', 'Files', 'Signature']],
   ['another file content', [/("content":")[0-9a-f]{4}/, '$1ffff'], ['Hash', 'Content hash', 'Files', 'Signature']],
   ['another end', ['"status":"success","tests"', '"status":"failure","tests"'], ['Hash', 'Tree', 'Signature']],
   ['another signature', [/"sig":"..../, '"sig":"AAAA'], ['Signature']],
   ['white space', [',"format"', ', "format"'], ['Form']],
   ['a key twice', ['"format":1', '"format":1,"format":1'], ['Form']],
   ['tests that failed', ['"exit_code":0', '"exit_code":1'], ['Hash', 'Tests', 'Signature']],
+  ['counts of tests that nobody counted', ['"tool_ops_count":1', '"tests_passed":9,"tool_ops_count":1'], ['Hash', 'Tests', 'Signature']],
   ['more calls than counted', ['"tool_ops_count":1', '"tool_ops_count":0'], ['Hash', 'Calls', 'Signature']],
+  ['an admission that was none', ['{"admitted":true}', '{"admitted":false}'], ['Hash', 'Admission', 'Signature']],
+  ['attempts that were not allowed', ['"format":1', '"earlier_attempts":[{"execution_time_ms":1,"status":"failure"}],"format":1'], ['Hash', 'Attempts', 'Signature']],
+  ['a merged file that it did not change', ['"metrics"', '"merged":[{"path":"other.txt"}],"metrics"'], ['Hash', 'Merged files', 'Signature']],
+  ['a change by others that it denies', ['"chain_index"', '"changed_meanwhile":true,"chain_index"'], ['Hash', 'Changes by others', 'Signature']],
+  ['a run that was not done', ['"termination":"done"', '"termination":"fatal"'], ['Hash', 'End', 'Signature']],
 ];
 for (const [what, [from, to], expected] of FORGED) {
   test(`${what} is noticed`, async () => {

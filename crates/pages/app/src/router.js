@@ -56,6 +56,9 @@ export const notePath = (id) => `/notes/${encodeURIComponent(id)}`;
 /** @param {string} id */
 export const rulePath = (id) => `/rules/${encodeURIComponent(id)}`;
 
+/** @param {string} plan @param {string | null} [item] */
+export const itemPath = (plan, item) => `/work/${encodeURIComponent(plan)}${item ? `/${encodeURIComponent(item)}` : ''}`;
+
 addEventListener('click', (event) => {
   const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   if (!isPlain || event.defaultPrevented || !(event.target instanceof Element)) return;

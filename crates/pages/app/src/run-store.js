@@ -16,6 +16,8 @@ const WHOLE_MAX = 30_000;
 const KEPT_MAX = 60_000;
 // What a model says is shown as far as one can read along.
 const SAID_MAX = 20_000;
+// So many of the agents that it called are shown with what they did.
+const AGENTS_MAX = 12;
 
 export class RunStore {
   /** @param {string} id */
@@ -35,6 +37,8 @@ export class RunStore {
     this.read = [];
     /** @type {Map<number, Promise<void>>} */
     this.asked = new Map();
+    /** What the agents that it called did, as far as that is here. @type {Map<string, RunLog>} */
+    this.agents = new Map();
     this.isClosed = false;
     /** The last entry when the log was first read. */
     this.tail = 0;
@@ -80,7 +84,21 @@ export class RunStore {
       this.error.value = null;
     } catch (error) {
       this.error.value = error;
+      return;
     }
+    // Their lanes are an addition: without them the run is still shown.
+    void this.readAgents().catch(() => {});
+  }
+
+  async readAgents() {
+    const called = (this.run.value?.children ?? []).slice(0, AGENTS_MAX);
+    await Promise.all(called.map(async ({ runId }) => {
+      const log = this.agents.get(runId) ?? new RunLog();
+      this.agents.set(runId, log);
+      if (log.ended) return;
+      const { entries } = await api('GET', `/api${runPath(runId)}/entries?after=${log.lastSeq}&limit=${PAGE}`);
+      if (!this.isClosed && log.add(entries)) this.version.value += 1;
+    }));
   }
 
   get length() {
@@ -163,12 +181,12 @@ export class RunStore {
     entries.forEach((/** @type {Entry} */ it) => this.arrive(it));
   }
 
-  /** Entries of a stream are taken together, once a frame. @param {Entry} entry */
+  /** Entries that come together are taken together. @param {Entry} entry */
   arrive(entry) {
     if (entry.runId !== this.id) return;
     this.arrived.push(entry);
     if (this.takeLater) return;
-    this.takeLater = setTimeout(() => this.takeArrived(), 16);
+    this.takeLater = setTimeout(() => this.takeArrived());
   }
 
   takeArrived() {
@@ -179,11 +197,9 @@ export class RunStore {
     if (this.log.add(entries)) this.version.value += 1;
   }
 
-  /** @param {{ turn: number, attempt: number, text: string }} said */
+  /** What is heard is the end of all that was said so far. @param {{ turn: number, attempt: number, text: string }} said */
   hear(said) {
-    const before = this.said.value;
-    const isSame = before && before.turn === said.turn && before.attempt === said.attempt;
-    this.said.value = { ...said, text: ((isSame ? before.text : '') + said.text).slice(-SAID_MAX) };
+    this.said.value = { ...said, text: said.text.slice(-SAID_MAX) };
   }
 
   get isEnded() {

@@ -11,7 +11,7 @@ import { Dialog } from './components/dialog.js';
 import { layers, useKeys } from './components/keys.js';
 import { clock } from './lib/time.js';
 
-/** `small`: what a narrow screen has no tab for is in its menu. @type {{ path: string, name: string, icon: string, key: string, needs?: string, isInMenu?: boolean, count?: () => number }[]} */
+/** `isInMenu`: what a narrow screen has no tab for is in its menu. @type {{ path: string, name: string, icon: string, key: string, needs?: string, isInMenu?: boolean, count?: () => number }[]} */
 const PLACES = [
   { path: '/inbox', name: 'Inbox', icon: 'inbox', key: 'i', needs: 'inbox', count: () => waitingCount.value },
   { path: '/runs', name: 'Runs', icon: 'runs', key: 'r', needs: 'runs' },

@@ -13,7 +13,8 @@
  *   tools: { name: string, effect: string }[],
  *   usage: { inputTokens: number, outputTokens: number, cachedInputTokens: number }, held?: Held, elapsedMs: number,
  *   requests: number, chain: { entries: number, head: string }, answer: string | null, lastText?: string | null,
- *   pending?: Waiting | null, waiting?: Waiting | null, wholeGoal?: string, parent?: string | null, children?: Child[], program?: string }} Run
+ *   pending?: Waiting | null, waiting?: Waiting | null, wholeGoal?: string, parent?: string | null, children?: Child[],
+ *   plan?: string | null, item?: string | null, may?: string[], program?: string }} Run
  * @typedef {{ head: string, tail: string, bytes: number, at: string }} Cut
  * @typedef {{ runId: string, seq: number, at: number, turn: number, kind: string, data: any, format?: number,
  *   prev?: string, hash?: string }} Entry
@@ -23,12 +24,26 @@
  *   change?: { path: string, isNew: boolean, isGuarded?: boolean, before: string | null, after: string | null, fault?: string | null } | null,
  *   command?: { command: string, args?: string[] | null, directory: string, stdin?: string | null } | null, sandbox: any,
  *   limits: { timeMs: number | null, outputBytes: number | null }, said: string, untrusted: boolean,
- *   sources: Source[] }} Waiting
+ *   sources: Source[], sourcesLeft?: number, may?: string[] }} Waiting
  * @typedef {{ role: string, text: string | { cut: Cut }, calls?: { id: string, tool: string, arguments: string }[],
  *   call?: string, isNew: boolean }} Message
  * @typedef {{ turn: number, messages: Message[], tools: string[], estimatedTokens: number | null }} Saw
  * @typedef {{ version: string, kind: 'store' | 'agents' | 'workspace', has: string[],
  *   login: 'link' | 'token' | 'password', needsSetup?: boolean, now: number }} Site
+ * @typedef {{ max: number, used: number | null }} Used
+ * @typedef {{ id: string, description: string, agent: string, dependencies: string[], level: number, state: string, why: string | null,
+ *   limits: { files: Used, toolOps: Used, delta: Used, timeMs: Used }, testCommand: string | null, runIds: string[],
+ *   receiptId: string | null, published: boolean }} Item
+ * @typedef {{ id: string, tree: string, startedAt: number, ended: boolean, items: number, states: Record<string, number>,
+ *   fault?: string }} PlanRow
+ * @typedef {Omit<PlanRow, 'items'> & { levels: string[][], items: Item[] }} Plan
+ * @typedef {string | { cut: Cut }} Text
+ * @typedef {{ path: string, kind: 'created' | 'modified' | 'deleted', bytes: number | null, before: Text | null,
+ *   after: Text | null, binary: boolean }} ItemChange
+ * @typedef {{ name: string, state: string, why?: string, at?: number, ms?: number }} Stage
+ * @typedef {Item & { stages: Stage[], changes: ItemChange[], tests: null | { command: string, exitCode: number | null,
+ *   passed: number | null, failed: number | null, ms: number, output: Text }, receipt: string | null,
+ *   receiptPath: string | null, attempts: { runId: string | null, status: string, error: string | null, ms: number }[] }} WholeItem
  * @typedef {{ all: number, waiting: number, running: number, interrupted: number, failed: number, limit: number,
  *   done: number, cancelled: number }} Counts
  */

@@ -8,7 +8,7 @@ import { runPath } from '../router.js';
 import { Badge, Icon } from './icon.js';
 import { DiffView } from './diff.js';
 import { JsonView } from './json.js';
-import { FoldedText, LongText, PagedText, useWhole } from './longtext.js';
+import { FoldedText, LongText, PagedText, nameOf, useWhole } from './longtext.js';
 import { Line, safe } from './untrusted.js';
 
 /** @typedef {import('../lib/fold.js').Call} Call */
@@ -66,9 +66,9 @@ function Arguments({ call, runId }) {
   if (whole === null) return null;
   if (typeof whole === 'object') return html`<div><span class="label">Arguments</span><${PagedText} place=${place} cut=${whole.cut} /></div>`;
   const change = changeOf(call.tool, whole);
-  if (change) return html`<${DiffView} ...${change} isNew=${false} />`;
+  if (change) return html`<${DiffView} ...${change} isNew=${false} name=${nameOf(place, `${call.index}`)} />`;
   const value = parsed(whole);
-  if (value === undefined) return html`<div><span class="label">Arguments</span><${FoldedText} text=${whole} /></div>`;
+  if (value === undefined) return html`<div><span class="label">Arguments</span><${FoldedText} text=${whole} name=${nameOf(place, `${call.index}`)} /></div>`;
   const keys = Object.keys(value ?? {});
   if (keys.length === 0 || isBrief(whole)) return null;
   if (typeof value.command === 'string') {
@@ -94,20 +94,20 @@ function OutputBody({ whole, place, call }) {
   if (whole === null) return html`<${LongText} place=${place} text=${call.output} />`;
   if (typeof whole === 'object') return html`<${PagedText} place=${place} cut=${whole.cut} />`;
   const value = parsed(whole);
-  if (value === null || typeof value !== 'object') return html`<${FoldedText} text=${typeof value === 'string' ? value : whole} label="Output" />`;
-  if (typeof value.stdout === 'string') return html`<${Streams} value=${value} />`;
+  if (value === null || typeof value !== 'object') return html`<${FoldedText} text=${typeof value === 'string' ? value : whole} label="Output" name=${nameOf(place, 'output')} />`;
+  if (typeof value.stdout === 'string') return html`<${Streams} value=${value} place=${place} />`;
   if (typeof value.content === 'string') {
     const { content, ...others } = value;
-    return html`<${FoldedText} text=${content} label="Output" />${Object.keys(others).length > 0 && html`<${JsonView} value=${others} raw=${whole} />`}`;
+    return html`<${FoldedText} text=${content} label="Output" name=${nameOf(place, 'output')} />${Object.keys(others).length > 0 && html`<${JsonView} value=${others} raw=${whole} />`}`;
   }
   return html`<${JsonView} value=${value} raw=${whole} />`;
 }
 
-/** What a command wrote. @param {{ value: any }} props */
-function Streams({ value }) {
+/** What a command wrote. @param {{ value: any, place: { runId: string, seq: number } }} props */
+function Streams({ value, place }) {
   const ended = value.signal ? `ended by signal ${value.signal}` : `exit ${value.exit}`;
   return html`<p class="small"><${Badge} tone=${value.exit === 0 ? 'ok' : 'bad'} icon=${value.exit === 0 ? 'ok' : 'bad'}>${ended}<//>${value.truncated ? ' truncated' : ''}</p>
-    ${value.stdout && html`<div><span class="label">stdout</span><${FoldedText} text=${value.stdout} label="stdout" /></div>`}
-    ${value.stderr && html`<div><span class="label">stderr</span><${FoldedText} text=${value.stderr} label="stderr" /></div>`}
+    ${value.stdout && html`<div><span class="label">stdout</span><${FoldedText} text=${value.stdout} label="stdout" name=${nameOf(place, 'stdout')} /></div>`}
+    ${value.stderr && html`<div><span class="label">stderr</span><${FoldedText} text=${value.stderr} label="stderr" name=${nameOf(place, 'stderr')} /></div>`}
     ${!value.stdout && !value.stderr && html`<p class="dim small">It wrote nothing.</p>`}`;
 }

@@ -2,6 +2,7 @@
 import { html } from '../html.js';
 import { useEffect, useMemo, useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
+import { useAside } from '../aside.js';
 import { runPath } from '../router.js';
 import { findCopies, textsOf } from '../lib/copied.js';
 import { counted } from '../lib/numbers.js';
@@ -14,10 +15,11 @@ import { safe } from './untrusted.js';
 // Beyond this the search would take too long to wait for; it is said where it ends.
 const BYTES_MAX = 4 * 1024 * 1024;
 
-// The server sends the beginning of an output with the call; a shorter text is all of it.
+// The server sends the beginning of the newest outputs with the call; a shorter text is all of it.
 const SENT_MAX = 32_000;
-// And no more outputs than this: there may be others.
-const SENT_SOURCES = 8;
+
+// More than this is searched beside the page.
+const SHORT_MAX = 50_000;
 
 /** Reads an output whole, page by page. @param {string} runId @param {Source} source @param {number} most */
 async function readOutput(runId, { seq, text: sent }, most) {
@@ -51,16 +53,17 @@ export function useCopies(call, text) {
         if (!isWhole) setPart(true);
         found.push(...textsOf(output).map((it) => ({ source, text: it })));
       }
-      const mayBeMore = call.sources.length >= SENT_SOURCES && call.sources[0].text !== undefined;
-      if (left <= 0 || mayBeMore) setPart(true);
+      if (left <= 0 || (call.sourcesLeft ?? 0) > 0) setPart(true);
       if (!isGone) setOutputs(found);
     };
     if (call.sources.length === 0) setOutputs([]);
     else read().catch(() => !isGone && (setPart(true), setOutputs([])));
     return () => void (isGone = true);
   }, [call.digest]);
-  const copies = useMemo(() => (outputs ? findCopies(text, outputs.map((it) => it.text), call.goal) : []), [outputs, text]);
-  return { isReady: outputs !== null, isPart, copies, outputs: outputs ?? [] };
+  const texts = useMemo(() => (outputs ?? []).map((it) => it.text), [outputs]);
+  const size = texts.reduce((sum, it) => sum + it.length, text.length);
+  const copies = useAside(size < SHORT_MAX, () => findCopies(text, texts, call.goal), 'findCopies', [text, texts, call.goal]);
+  return { isReady: outputs !== null && copies !== null, isPart, copies: copies ?? [], outputs: outputs ?? [] };
 }
 
 /** A text with its copied parts underlined. @param {string} text @param {import('../lib/copied.js').Copy[]} copies @param {number} [offset] where the text begins in the whole */

@@ -1,6 +1,8 @@
 // A change as lines, with the words that changed marked and what is hidden written out.
 import { html } from '../html.js';
 import { useMemo, useState } from '../../vendor/hooks.js';
+import { useAside } from '../aside.js';
+import { useFold } from '../folds.js';
 import { diffLines, folded } from '../lib/diff.js';
 import { counted } from '../lib/numbers.js';
 import { Icon } from './icon.js';
@@ -8,14 +10,25 @@ import { safe } from './untrusted.js';
 
 // More rows than this are drawn when they are asked for: a whole file would be thousands of cells.
 const ROWS_MAX = 200;
+// Longer texts are compared beside the page.
+const SHORT_MAX = 20_000;
 
 /** @typedef {import('../lib/diff.js').Line} DiffLine */
 /** @typedef {(text: string, offset: number) => any} Shown */
 
-/** @param {{ path: string, before: string, after: string, isNew?: boolean, isPart?: boolean, around?: number, mark?: (text: string, at: number) => any }} props */
-export function DiffView({ path, before, after, isNew, isPart, around = 3, mark }) {
-  const diff = useMemo(() => diffLines(before, after), [before, after]);
-  const [open, setOpen] = useState(/** @type {number[]} */ ([]));
+/** @typedef {{ path: string, before: string, after: string, isNew?: boolean, isPart?: boolean, around?: number, name?: string, mark?: (text: string, at: number) => any }} Props */
+
+/** `name` is what the tab knows its folds by. @param {Props} props */
+export function DiffView(props) {
+  const { path, before, after, isPart } = props;
+  const diff = useAside(before.length + after.length < SHORT_MAX, () => diffLines(before, after), 'diffLines', [before, after]);
+  if (!diff) return html`<div class=${isPart ? 'diff part' : 'diff'}><header><${Icon} name="file" /><span class="mono u cut">${safe(path)}</span><span class="grow"></span><span class="tiny dim" role="status">Comparing…</span></header></div>`;
+  return html`<${Compared} ...${props} diff=${diff} />`;
+}
+
+/** @param {Props & { diff: import('../lib/diff.js').Diff }} props */
+function Compared({ path, after, isNew, isPart, around = 3, name, mark, diff }) {
+  const [open, setOpen] = useFold(name && `diff ${name}`, /** @type {number[]} */ ([]));
   const [most, setMost] = useState(ROWS_MAX);
   const rows = useMemo(() => withOpened(folded(diff.lines, around), diff.lines, open), [diff, open]);
   const offsets = useMemo(() => (mark ? offsetsOf(after) : []), [after, mark]);

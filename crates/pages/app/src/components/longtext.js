@@ -2,6 +2,8 @@
 import { html } from '../html.js';
 import { useEffect, useState } from '../../vendor/hooks.js';
 import { api, send } from '../api.js';
+import { saveAs } from '../download.js';
+import { useFold } from '../folds.js';
 import { runPath } from '../router.js';
 import { bytes, count, counted } from '../lib/numbers.js';
 import { cutOf } from '../lib/calls.js';
@@ -14,21 +16,22 @@ const LINES_MAX = 40;
 const HEAD = 24;
 const TAIL = 8;
 
-/** @typedef {{ runId: string, seq: number }} Place */
+/** Where a text is: in an entry of a run, or at an address of its own. @typedef {{ runId: string, seq: number, path?: string }} Place */
 
 /**
  * A text as a whole, where it fits on a page; `null` while it is fetched, the cut itself where it is longer.
  * @param {Place} place @param {any} text
  * @returns {string | null | { cut: import('../types.js').Cut }}
  */
-export function useWhole({ runId, seq }, text) {
+export function useWhole(place, text) {
+  const { runId, seq } = place;
   const cut = cutOf(text);
   const isShort = cut !== null && cut.bytes <= PAGE;
   const [whole, setWhole] = useState(/** @type {{ seq: number, at: string, text: string } | null} */ (null));
   useEffect(() => {
     if (!cut || !isShort) return;
     let isGone = false;
-    readPage({ runId, seq }, cut.at, 0).then((it) => !isGone && setWhole({ seq, at: cut.at, text: it.text }), () => {});
+    readPage(place, cut.at, 0).then((it) => !isGone && setWhole({ seq, at: cut.at, text: it.text }), () => {});
     return () => void (isGone = true);
   }, [runId, seq, cut?.at]);
   if (!cut) return typeof text === 'string' ? text : JSON.stringify(text ?? '');
@@ -37,15 +40,15 @@ export function useWhole({ runId, seq }, text) {
 }
 
 /** @param {Place} place @param {string} at @param {number} from @returns {Promise<{ text: string, from: number, next: number | null, bytes: number }>} */
-const readPage = ({ runId, seq }, at, from) => api('GET', `${textPath({ runId, seq }, at)}&from=${from}`);
+const readPage = (place, at, from) => api('GET', `${textPath(place, at)}&from=${from}`);
 
 /** @param {Place} place @param {string} at */
-const textPath = ({ runId, seq }, at) => `/api${runPath(runId)}/entries/${seq}/text?at=${encodeURIComponent(at)}`;
+const textPath = ({ runId, seq, path }, at) => `${path ?? `/api${runPath(runId)}/entries/${seq}/text`}?at=${encodeURIComponent(at)}`;
 
-/** A text that is here; what a person or a model wrote is prose. @param {{ text: string, label?: string, isProse?: boolean }} props */
-export function FoldedText({ text, label, isProse }) {
+/** A text that is here; what a person or a model wrote is prose. The tab knows its fold by `name`. @param {{ text: string, label?: string, isProse?: boolean, name?: string }} props */
+export function FoldedText({ text, label, isProse, name: fold }) {
   const name = isProse ? 'prose u' : 'out-text u';
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useFold(fold && `text ${fold}`, false);
   const lines = text.split('\n');
   const isLong = lines.length > LINES_MAX || text.length > 8192;
   if (!isLong || isOpen) return html`<pre class=${name} aria-label=${label} tabindex=${label ? 0 : undefined}>${safe(text)}</pre>`;
@@ -105,19 +108,13 @@ async function download(place, at) {
   saveAs(await response.blob(), `${place.runId}-${place.seq}.txt`);
 }
 
-/** @param {Blob} blob @param {string} name */
-export function saveAs(blob, name) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
 /** @param {{ place: Place, text: any, label?: string, isProse?: boolean }} props */
 export function LongText({ place, text, label, isProse }) {
   const whole = useWhole(place, text);
   if (whole === null) return html`<pre class="out-text u">${safe(cutOf(text)?.head ?? '')}</pre>`;
   if (typeof whole === 'object') return html`<${PagedText} place=${place} cut=${whole.cut} />`;
-  return html`<${FoldedText} text=${whole} label=${label} isProse=${isProse} />`;
+  return html`<${FoldedText} text=${whole} label=${label} isProse=${isProse} name=${nameOf(place, cutOf(text)?.at ?? label ?? '')} />`;
 }
+
+/** What a tab knows the folds of a text by. @param {Place} place @param {string} part */
+export const nameOf = ({ runId, seq }, part) => `${runId} ${seq} ${part}`;

@@ -1,8 +1,9 @@
 // The head of a run: its goal, its state, and what can be done with it.
 import { html } from '../html.js';
 import { useEffect, useRef, useState } from '../../vendor/hooks.js';
-import { api, send } from '../api.js';
-import { go, runPath } from '../router.js';
+import { api } from '../api.js';
+import { downloadLog } from '../download.js';
+import { go, itemPath, runPath } from '../router.js';
 import { isOffline, say } from '../state.js';
 import { taintedSince } from '../lib/fold.js';
 import { isEnded, stateOf } from '../lib/status.js';
@@ -13,7 +14,7 @@ import { Badge, Icon, StateBadge } from './icon.js';
 import { Dialog } from './dialog.js';
 import { Failed } from './states.js';
 import { useKeys } from './keys.js';
-import { FoldedText, saveAs } from './longtext.js';
+import { FoldedText } from './longtext.js';
 import { safe } from './untrusted.js';
 
 /** @typedef {import('../types.js').Run} Run */
@@ -35,6 +36,7 @@ export function sandboxWords(sandbox) {
 /** @param {{ run: Run }} props */
 function Origin({ run }) {
   const from = run.from;
+  if (run.plan) return html`<span>item <a href=${itemPath(run.plan, run.item)}>${run.item ?? ''}</a> of plan <span class="mono">${run.plan}</span></span>`;
   if (run.parent) return html`<span>called by <a class="mono" href=${runPath(run.parent)}>${run.parent}</a></span>`;
   if (!from) return null;
   if (from.runId) return html`<span>${from.kind === 'fork' ? 'fork of' : 'called by'} <a class="mono" href=${runPath(from.runId)}>${from.runId}</a></span>`;
@@ -91,23 +93,27 @@ function Actions({ store, run, turn }) {
     setOutcome({ what, isBusy: true });
     void post(what, {}, (got) => setOutcome({ what, ...got }));
   };
+  const download = () => void downloadLog(store.path, store.id).then(() => say('The log is downloaded'), setError);
   const resume = () => void post('resume', {}, () => say('The run is resumed'));
-  const isOpen = run.status === 'running' || run.status === 'awaiting_review';
+  const may = (/** @type {string} */ what) => run.may?.includes(what) ?? true;
+  const isOpen = (run.status === 'running' || run.status === 'awaiting_review') && may('cancel');
+  const isResumable = run.status === 'interrupted' && may('resume');
   const isOff = isOffline.value;
   useKeys('Run', [
-    { key: 'F', does: `Fork from turn ${turn}`, run: () => setAsked('fork') },
+    ...(may('fork') ? [{ key: 'F', does: `Fork from turn ${turn}`, run: () => setAsked('fork') }] : []),
     ...(isOpen ? [{ key: 'C', does: 'Cancel the run', run: () => setAsked('cancel') }] : []),
-    ...(run.status === 'interrupted' ? [{ key: 'R', does: 'Resume the run', run: resume }] : []),
+    ...(isResumable ? [{ key: 'R', does: 'Resume the run', run: resume }] : []),
     { key: 'V', does: 'Verify the log', run: () => check('verify') },
     { key: 'P', does: 'Replay the run', run: () => check('replay') },
-    { key: 'D', does: 'Download the log', run: () => void downloadLog(store) },
+    { key: 'D', does: 'Download the log', run: download },
+    { key: 'c', does: 'Compare with another run', run: () => setAsked('compare') },
   ]);
   return html`<div class="row acts">
-    <button class="btn" disabled=${isOff} title=${isOff ? 'needs the server' : ''} onClick=${() => setAsked('fork')}><${Icon} name="fork" />Fork from turn ${count(turn)}</button>
+    ${may('fork') && html`<button class="btn" disabled=${isOff} title=${isOff ? 'needs the server' : ''} onClick=${() => setAsked('fork')}><${Icon} name="fork" />Fork from turn ${count(turn)}</button>`}
     ${isOpen && html`<button class="btn" disabled=${isOff} onClick=${() => setAsked('cancel')}><${Icon} name="slash" />Cancel run</button>`}
-    ${run.status === 'interrupted' && html`<button class="btn solid" disabled=${isOff} onClick=${resume}><${Icon} name="play" />Resume</button>`}
-    <${Menu} onVerify=${() => check('verify')} onReplay=${() => check('replay')} onCompare=${() => setAsked('compare')} onDownload=${() => void downloadLog(store)} isOff=${isOff} />
-    ${error && html`<${Dialog} title="That did not work" onClose=${() => setError(null)}><${Failed} what="The server refused." error=${error} /><button class="btn" onClick=${() => setError(null)}>Close</button><//>`}
+    ${isResumable && html`<button class="btn solid" disabled=${isOff} onClick=${resume}><${Icon} name="play" />Resume</button>`}
+    <${Menu} onVerify=${() => check('verify')} onReplay=${() => check('replay')} onCompare=${() => setAsked('compare')} onDownload=${download} isOff=${isOff} />
+    ${error && html`<${Dialog} title="That did not work" onClose=${() => setError(null)}><${Failed} what="The server said no, or nothing." error=${error} /><button class="btn" onClick=${() => setError(null)}>Close</button><//>`}
     ${outcome && !error && html`<${Checked} outcome=${outcome} runId=${run.runId} onClose=${() => setOutcome(null)} />`}
     ${asked === 'fork' && html`<${Fork} turn=${turn} onClose=${() => setAsked(null)} onDo=${() => { setAsked(null); void post('fork', { turn }, (got) => go(runPath(got.runId))); }} />`}
     ${asked === 'cancel' && html`<${Cancel} onClose=${() => setAsked(null)} onDo=${(/** @type {string} */ reason) => { setAsked(null); void post('cancel', { reason }, () => say('The run is cancelled')); }} />`}
@@ -183,16 +189,4 @@ function Compare({ runId, onClose }) {
   return html`<${Dialog} title="Compare with another run" onClose=${onClose}><form class="dialog-form" onSubmit=${onSubmit}>
     <label class="field-label" for="other">Id of the other run</label><div class="field"><input id="other" required value=${other} onInput=${(/** @type {any} */ event) => setOther(event.target.value)} /></div>
     <div class="row"><button class="btn solid">Compare</button><button type="button" class="btn" onClick=${onClose}>Close</button></div></form><//>`;
-}
-
-/** The entries as lines of JSON, page by page; texts that are kept apart come as they are shown. @param {import('../run-store.js').RunStore} store */
-async function downloadLog(store) {
-  const parts = [];
-  for (let after = 0; ; ) {
-    const got = await (await send('GET', `${store.path}/entries?after=${after}&limit=1000`)).json();
-    for (const entry of got.entries) parts.push(`${JSON.stringify(entry)}\n`);
-    if (!got.more || got.entries.length === 0) break;
-    after = got.entries.at(-1).seq;
-  }
-  saveAs(new Blob(parts, { type: 'application/x-ndjson' }), `${store.id}.jsonl`);
 }

@@ -3,9 +3,10 @@ import { cls, html } from '../html.js';
 import { useMemo } from '../../vendor/hooks.js';
 import { BARS_MAX, LANES_MAX, barCount, columnsOf, timelineOf, timelineWords } from '../lib/timeline.js';
 import { duration } from '../lib/time.js';
+import { go, runPath } from '../router.js';
 
 /** @typedef {import('../lib/timeline.js').Timeline} Timeline */
-/** @typedef {{ turns: import('../lib/fold.js').Turn[], resumed: import('../lib/fold.js').Resumed[], now: number, isOpen: boolean, isUntrusted: (tool: string) => boolean, selected: number, asOf: number | null, last: number, onSelect: (turn: number, call?: number) => void }} Props */
+/** @typedef {{ turns: import('../lib/fold.js').Turn[], agents: import('../lib/timeline.js').Agent[], resumed: import('../lib/fold.js').Resumed[], now: number, isOpen: boolean, isUntrusted: (tool: string) => boolean, selected: number, asOf: number | null, last: number, onSelect: (turn: number, call?: number) => void }} Props */
 
 const MODEL_Y = 22;
 const CALLS_Y = 56;
@@ -15,11 +16,11 @@ const LETTER = 0.68;
 
 /** @param {Props} props */
 export function Timeline(props) {
-  const { turns, resumed, now, isOpen, isUntrusted } = props;
-  // Only a run that is open changes with the clock.
-  const moment = isOpen ? now : 0;
+  const { turns, agents, resumed, now, isOpen, isUntrusted } = props;
   const isLarge = barCount(turns) > BARS_MAX;
-  const line = useMemo(() => (isLarge ? null : timelineOf(turns, resumed, { now: moment || now, isOpen, isUntrusted, duration })), [turns, moment, isLarge, isUntrusted]);
+  // A run that has ended stands still at its last moment.
+  const moment = now || (turns.at(-1)?.endedAt ?? 0);
+  const line = useMemo(() => (isLarge ? null : timelineOf(turns, resumed, { now: moment, isOpen, isUntrusted, duration, agents })), [turns, agents, moment, isLarge, isUntrusted]);
   if (turns.length === 0) return html`<p class="pad dim small">Nothing has happened yet.</p>`;
   return line ? html`<${Bars} ...${props} line=${line} />` : html`<${Columns} ...${props} />`;
 }
@@ -27,18 +28,20 @@ export function Timeline(props) {
 /** @param {Props & { line: Timeline }} props */
 function Bars({ turns, line, selected, asOf, onSelect }) {
   const lanes = Math.max(1, line.lanes);
-  const peopleY = CALLS_Y + lanes * LANE + 6;
+  const agentsY = CALLS_Y + lanes * LANE + 6;
+  const peopleY = agentsY + line.agents.length * LANE + (line.agents.length > 0 ? 6 : 0);
   const height = peopleY + 36;
   const chosen = line.turns.find((it) => it.turn === selected);
   const later = asOf === null ? undefined : line.turns.find((it) => it.turn === asOf);
   return html`<div class="tl" role="region" aria-label="Timeline chart" tabindex="0">
-    <svg class="lanes" aria-hidden="true" height=${height} width="68"><text y=${MODEL_Y + 11}>Model</text><text y=${CALLS_Y + 10}>Calls</text>${line.people.length > 0 && html`<text y=${peopleY + 12}>People</text>`}</svg>
-    <svg class="plot" role="img" height=${height} aria-label=${timelineWords(turns, duration)}>
+    <svg class="lanes" aria-hidden="true" height=${height} width="68"><text y=${MODEL_Y + 11}>Model</text><text y=${CALLS_Y + 10}>Calls</text>${line.agents.length > 0 && html`<text y=${agentsY + 10}>Agents</text>`}${line.people.length > 0 && html`<text y=${peopleY + 12}>People</text>`}</svg>
+    <svg class="plot" role="img" height=${height} aria-label=${timelineWords(turns, line.agents, duration)}>
       ${chosen && html`<rect class="sel" x=${pc(chosen.x)} y="0" width=${pc(Math.max(0.4, chosen.w))} height=${height} />`}
       <${Grid} line=${line} selected=${selected} height=${height} onSelect=${onSelect} />
       <${ModelLane} line=${line} />
       ${line.calls.map((bar) => html`<${CallMark} key=${`${bar.turn}.${bar.call}`} bar=${bar} onSelect=${onSelect} />`)}
       <${CallNames} line=${line} selected=${selected} />
+      <${Agents} line=${line} y=${agentsY} />
       <${Marks} line=${line} peopleY=${peopleY} />
       <${People} line=${line} y=${peopleY} />
       <${Scale} total=${line.total} y=${height - 2} />
@@ -89,6 +92,19 @@ function CallNames({ line, selected }) {
     const isRoom = bar.x - width > (taken[bar.lane] ?? -0.5);
     taken[bar.lane] = Math.max(taken[bar.lane] ?? 0, bar.x + Math.max(bar.w, 0.6));
     return isRoom && html`<text key=${`${bar.turn}.${bar.call}`} class=${bar.turn === selected ? 'on' : ''} x=${pc(bar.x)} dx="-8" y=${CALLS_Y + bar.lane * LANE + 10} text-anchor="end">${bar.name}</text>`;
+  });
+}
+
+/** A lane for each agent that was called. It leads to the agent's run; for the keyboard the outline has the link. @param {{ line: Timeline, y: number }} props */
+function Agents({ line, y }) {
+  return line.agents.map(({ runId, name, bars }, lane) => {
+    const top = y + lane * LANE;
+    const from = Math.min(...bars.map((it) => it.x));
+    const to = Math.max(...bars.map((it) => it.x + it.w));
+    const isLeft = from > name.length * LETTER + 2;
+    return html`<g key=${runId} class="lane" onClick=${() => go(runPath(runId))}><rect class="agent" x=${pc(from)} y=${top} width=${pc(Math.max(0.6, to - from))} height="13" rx="3"><title>${name}, run ${runId}</title></rect>
+      ${bars.map((it, at) => html`<rect key=${at} class=${it.kind} x=${pc(it.x)} y=${top + 3} width=${pc(Math.max(0.15, it.w))} height="7"><title>${it.title}</title></rect>`)}
+      <text x=${pc(isLeft ? from : to)} dx=${isLeft ? -8 : 8} y=${top + 10} text-anchor=${isLeft ? 'end' : 'start'}>${name}</text></g>`;
   });
 }
 

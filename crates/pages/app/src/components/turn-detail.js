@@ -1,9 +1,11 @@
 // One turn in full: what happened, what the model saw, and the entries of the log.
 import { html } from '../html.js';
 import { useEffect, useState } from '../../vendor/hooks.js';
+import { useFold } from '../folds.js';
 import { count, counted, money } from '../lib/numbers.js';
 import { duration } from '../lib/time.js';
 import { cutOf, words } from '../lib/calls.js';
+import { runPath } from '../router.js';
 import { Icon } from './icon.js';
 import { CallView } from './call.js';
 import { JsonView } from './json.js';
@@ -25,7 +27,7 @@ export function TurnDetail({ store, run, turns, selected, pick, place, isUntrust
   const at = turns.findIndex((/** @type {Turn} */ it) => it.turn === selected.turn);
   const [before, after] = [turns[at - 1], turns[at + 1]];
   return html`<section class="card det" aria-label=${`Turn ${selected.turn}`}>
-    <h2>Turn ${count(selected.turn)} <span class="dim small">of ${count(Math.max(run.turns, selected.turn))}</span><span class="grow"></span>${turn && html`<span class="dim tiny hide-m">${usageWords(turn)}</span>`}
+    <h2><a class="btn quiet icon only-m" href=${runPath(store.id)} aria-label="Back to the turns"><${Icon} name="back" /></a>Turn ${count(selected.turn)} <span class="dim small">of ${count(Math.max(run.turns, selected.turn))}</span><span class="grow"></span>${turn && html`<span class="dim tiny hide-m">${usageWords(turn)}</span>`}
       <button class="btn quiet icon" aria-label="Previous turn" disabled=${!before} onClick=${() => pick(before.turn)}><${Icon} name="up" /></button><button class="btn quiet icon" aria-label="Next turn" disabled=${!after} onClick=${() => pick(after.turn)}><${Icon} name="dn" /></button></h2>
     <${Tabs} turn=${turn} tab=${place.tab} onTab=${(/** @type {string} */ tab) => pick(selected.turn, { tab, call: selected.call })} />
     <div role="tabpanel" id="panel" aria-labelledby=${`tab-${place.tab}`} tabindex="0">
@@ -59,10 +61,17 @@ function Tabs({ turn, tab, onTab }) {
 function Happened({ store, turn, selected, isUntrusted, subs }) {
   const place = { runId: store.id, seq: decisionSeq(store, turn) };
   return html`<${Attempts} turn=${turn} />${turn.marks.map((it) => html`<${MarkView} key=${it.seq} mark=${it} />`)}
-    ${isSaid(turn.reasoning) && html`<section><details><summary class="label">The model thought</summary><${LongText} place=${place} text=${turn.reasoning} isProse=${true} /></details></section>`}
+    ${isSaid(turn.reasoning) && html`<${Thought} place=${place} text=${turn.reasoning} />`}
     ${isSaid(turn.text) && html`<section><span class="label">The model said</span><${LongText} place=${place} text=${turn.text} isProse=${true} /></section>`}
     ${turn.decidedAt === null && turn.attempts.every((it) => it.failure === null) && html`<section class="dim">The model has not answered yet.</section>`}
     <${Calls} store=${store} turn=${turn} selected=${selected} isUntrusted=${isUntrusted} subs=${subs} />`;
+}
+
+/** @param {{ place: { runId: string, seq: number }, text: any }} props */
+function Thought({ place, text }) {
+  const [isOpen, setOpen] = useFold(`thought ${place.runId} ${place.seq}`, false);
+  const onToggle = (/** @type {Event} */ event) => setOpen(/** @type {HTMLDetailsElement} */ (event.currentTarget).open);
+  return html`<section><details open=${isOpen} onToggle=${onToggle}><summary class="label">The model thought</summary>${isOpen && html`<${LongText} place=${place} text=${text} isProse=${true} label="Thoughts" />`}</details></section>`;
 }
 
 const isSaid = (/** @type {any} */ text) => text !== '' && (typeof text === 'string' || cutOf(text) !== null);
@@ -76,7 +85,7 @@ function decisionSeq(store, turn) {
 /** @param {{ store: import('../run-store.js').RunStore, turn: Turn, selected: { call: number | null }, isUntrusted: (tool: string) => boolean, subs: import('../types.js').Child[] }} props */
 function Calls({ store, turn, selected, isUntrusted, subs }) {
   const calls = turn.calls.filter(Boolean);
-  const [opened, setOpened] = useState(/** @type {Record<number, boolean>} */ ({}));
+  const [opened, setOpened] = useFold(`calls ${store.id} ${turn.turn}`, /** @type {Record<number, boolean>} */ ({}));
   const [from, setFrom] = useState(0);
   const isFew = calls.length <= OPEN_MAX;
   useEffect(() => {

@@ -6,6 +6,21 @@ export const textOf = (text) => (typeof text === 'string' ? text : text?.cut ? t
 /** @param {any} text @returns {import('../types.js').Cut | null} */
 export const cutOf = (text) => (text && typeof text === 'object' && text.cut ? text.cut : null);
 
+/** Texts of an entry that the server did not send whole. @param {any} value @returns {import('../types.js').Cut[]} */
+export function cutsOf(value) {
+  const cut = cutOf(value);
+  if (cut) return [cut];
+  return value && typeof value === 'object' ? Object.values(value).flatMap(cutsOf) : [];
+}
+
+/** Puts a text where a JSON pointer points. @param {any} value @param {string} pointer @param {string} text */
+export function putAt(value, pointer, text) {
+  const keys = pointer.split('/').slice(1).map((it) => it.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const last = keys.pop();
+  const holder = keys.reduce((it, key) => it?.[key], value);
+  if (holder && last !== undefined) holder[last] = text;
+}
+
 /** @param {any} text @returns {any} the value, or undefined where it is no JSON */
 export function parsed(text) {
   try {
@@ -13,6 +28,20 @@ export function parsed(text) {
   } catch {
     return undefined;
   }
+}
+
+/** JSON with its keys in order, so that equal values are equal texts. @param {any} value @returns {string} */
+function ordered(value) {
+  if (Array.isArray(value)) return `[${value.map(ordered).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${ordered(value[key])}`).join(',')}}`;
+}
+
+/** Whether two texts say the same as JSON: blanks and the order of keys say nothing. @param {string} a @param {string} b */
+export function isSameJson(a, b) {
+  if (a === b) return true;
+  const [left, right] = [parsed(a), parsed(b)];
+  return left !== undefined && right !== undefined && ordered(left) === ordered(right);
 }
 
 // The argument that says most of a call, by the names that tools use.

@@ -6,14 +6,23 @@ import { hasFailure, standing } from './fold.js';
 /**
  * @typedef {{ type: 'turn', turn: Turn } | { type: 'attempt', turn: Turn, attempt: import('./fold.js').Attempt }
  *   | { type: 'mark', turn: Turn, mark: import('./fold.js').Mark } | { type: 'call', turn: Turn, call: Call }
- *   | { type: 'child', turn: Turn, child: import('../types.js').Child } | { type: 'gap', from: number, to: number }} OutlineRow
+ *   | { type: 'child', turn: Turn, child: Child, isOpen: boolean } | { type: 'inner', turn: Turn, child: Child, inside: Turn, call: Call | null }
+ *   | { type: 'gap', from: number, to: number }} OutlineRow
+ * @typedef {import('../types.js').Child} Child
+ * @typedef {{ children: Child[], turnsOf: (runId: string) => Turn[] | null }} Called the agents that were called, and what those did whose rows are open
  */
 
 /** Marks that are worth a row of their own; approvals and resumes are shown where they belong. */
 const QUIET = new Set(['target_learned']);
 
-/** @param {Turn} turn @param {import('../types.js').Child[]} children @param {boolean} onlyFailures @returns {OutlineRow[]} */
-function rowsOfTurn(turn, children, onlyFailures) {
+/** A row for the agent, and where it is open one for each of its turns and calls. @param {Turn} turn @param {Child} child @param {Turn[] | null} turns @returns {OutlineRow[]} */
+function rowsOfChild(turn, child, turns) {
+  const inner = (turns ?? []).flatMap((inside) => [null, ...inside.calls.filter(Boolean)].map((call) => ({ type: /** @type {const} */ ('inner'), turn, child, inside, call })));
+  return [{ type: 'child', turn, child, isOpen: turns !== null }, ...inner];
+}
+
+/** @param {Turn} turn @param {Called} called @param {boolean} onlyFailures @returns {OutlineRow[]} */
+function rowsOfTurn(turn, { children, turnsOf }, onlyFailures) {
   /** @type {OutlineRow[]} */
   const rows = [];
   for (const attempt of turn.attempts) if (attempt.failure) rows.push({ type: 'attempt', turn, attempt });
@@ -21,17 +30,17 @@ function rowsOfTurn(turn, children, onlyFailures) {
   for (const call of turn.calls) {
     if (!call || (onlyFailures && !['failed', 'refused', 'denied'].includes(standing(call)))) continue;
     rows.push({ type: 'call', turn, call });
-    for (const child of children) if (child.turn === turn.turn && child.call === call.index) rows.push({ type: 'child', turn, child });
+    for (const child of children) if (child.turn === turn.turn && child.call === call.index) rows.push(...rowsOfChild(turn, child, turnsOf(child.runId)));
   }
   return rows;
 }
 
 /**
  * @param {Turn[]} turns in order @param {number} length entries of the whole log @param {(seq: number) => boolean} isHere
- * @param {import('../types.js').Child[]} children @param {boolean} onlyFailures
+ * @param {Called} called @param {boolean} onlyFailures
  * @returns {OutlineRow[]}
  */
-export function outlineOf(turns, length, isHere, children, onlyFailures) {
+export function outlineOf(turns, length, isHere, called, onlyFailures) {
   /** @type {OutlineRow[]} */
   const rows = [];
   let last = 1;
@@ -39,7 +48,7 @@ export function outlineOf(turns, length, isHere, children, onlyFailures) {
     if (turn.first > last + 1 && !isHere(last + 1)) rows.push({ type: 'gap', from: last + 1, to: turn.first - 1 });
     last = Math.max(last, turn.last);
     if (onlyFailures && !hasFailure(turn)) continue;
-    rows.push({ type: 'turn', turn }, ...rowsOfTurn(turn, children, onlyFailures));
+    rows.push({ type: 'turn', turn }, ...rowsOfTurn(turn, called, onlyFailures));
   }
   if (last < length && !isHere(last + 1)) rows.push({ type: 'gap', from: last + 1, to: length });
   return rows;
@@ -53,6 +62,7 @@ export function keyOfRow(row) {
     case 'mark': return `m${row.mark.seq}`;
     case 'call': return `c${row.turn.turn}.${row.call.index}`;
     case 'child': return `r${row.child.runId}`;
+    case 'inner': return `i${row.child.runId}.${row.inside.turn}.${row.call?.index ?? ''}`;
     case 'gap': return `g${row.from}`;
   }
 }

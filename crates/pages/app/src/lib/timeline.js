@@ -9,7 +9,9 @@ import { hasFailure, standing, taintedSince } from './fold.js';
 /**
  * @typedef {{ total: number, turns: { turn: number, x: number, w: number }[], model: ModelBar[], calls: CallBar[],
  *   people: { x: number, text: string, isOpen: boolean }[], gaps: { x: number, text: string }[],
- *   shortened: { x: number, text: string }[], taint: number | null, lanes: number, hidden: number }} Timeline
+ *   shortened: { x: number, text: string }[], taint: number | null, lanes: number, hidden: number, agents: AgentLane[] }} Timeline
+ * @typedef {import('../types.js').Child & { turns: Turn[] }} Agent an agent that was called, and what is here of its turns
+ * @typedef {{ runId: string, name: string, bars: { x: number, w: number, kind: string, title: string }[] }} AgentLane
  */
 
 export const LANES_MAX = 12;
@@ -51,10 +53,10 @@ function foldsOf(turns, resumed, now) {
 
 /**
  * @param {Turn[]} turns in order @param {Resumed[]} resumed
- * @param {{ now: number, isOpen: boolean, isUntrusted: (tool: string) => boolean, duration: (ms: number) => string }} with_
+ * @param {{ now: number, isOpen: boolean, isUntrusted: (tool: string) => boolean, duration: (ms: number) => string, agents?: Agent[] }} with_
  * @returns {Timeline}
  */
-export function timelineOf(turns, resumed, { now, isOpen, isUntrusted, duration }) {
+export function timelineOf(turns, resumed, { now, isOpen, isUntrusted, duration, agents = [] }) {
   const time = folding(foldsOf(turns, resumed, now));
   const begin = time(turns[0]?.startedAt ?? now);
   const isWaiting = turns.at(-1)?.calls.some((it) => it && standing(it) === 'waiting') ?? false;
@@ -74,6 +76,7 @@ export function timelineOf(turns, resumed, { now, isOpen, isUntrusted, duration 
     gaps: resumed.filter((it) => it.isCrash).map((it) => ({ x: x(it.at), text: `resumed after ${duration(it.at - it.before)}` })),
     shortened: turns.flatMap((it) => it.marks.filter((mark) => mark.kind.startsWith('context_')).map((mark) => ({ x: x(mark.at), text: shortenedText(mark) }))),
     taint: taint ? x(taint.at) : null,
+    agents: agents.filter((it) => it.turns.length > 0).slice(0, LANES_MAX).map((it) => agentLane(it, scale)),
   };
 }
 
@@ -102,6 +105,19 @@ function modelBars(turn, { x, now, isOpen, duration }) {
     }
     return bars;
   });
+}
+
+// An agent is one lane: more bars in it could not be told apart.
+const AGENT_BARS_MAX = 40;
+
+/** @param {Agent} agent @param {Scale} scale @returns {AgentLane} */
+function agentLane({ runId, tool, turns }, scale) {
+  const name = tool.replace(/^agent__/, '');
+  const model = turns.flatMap((it) => modelBars(it, scale)).filter((it) => it.kind !== 'pause');
+  const bars = [...model, ...callBars(turns, scale).calls].map(({ x, w, kind, title }) => ({ x, w, kind, title: `${name}: ${title}` }));
+  if (bars.length <= AGENT_BARS_MAX) return { runId, name, bars };
+  const [from, to] = [scale.x(turns[0].startedAt), scale.x(turns.at(-1)?.endedAt ?? turns[0].startedAt)];
+  return { runId, name, bars: [{ x: from, w: to - from, kind: 'model', title: `${name}: ${turns.length} turns` }] };
 }
 
 /** @param {Turn[]} turns @param {Scale} scale */
@@ -163,8 +179,8 @@ export function columnsOf(turns, last, most) {
   return columns.map((it) => ({ ...it, model: it.model / Math.max(1, it.n), calls: it.calls / Math.max(1, it.n) }));
 }
 
-/** The same in words. @param {Turn[]} turns @param {(ms: number) => string} duration */
-export function timelineWords(turns, duration) {
+/** The same in words. @param {Turn[]} turns @param {AgentLane[]} agents @param {(ms: number) => string} duration */
+export function timelineWords(turns, agents, duration) {
   const first = turns.slice(0, 30).map((turn) => {
     const model = turn.decidedAt ? `model ${duration(turn.decidedAt - (turn.attempts.at(-1)?.at ?? turn.startedAt))}` : 'model answering';
     const failed = turn.attempts.filter((it) => it.failure).map((it) => `${it.failure.class}, `).join('');
@@ -172,5 +188,6 @@ export function timelineWords(turns, duration) {
     return `Turn ${turn.turn}: ${failed}${model}${calls ? `, then ${calls}` : ''}.`;
   });
   const rest = turns.length > 30 ? ` And ${turns.length - 30} more turns.` : '';
-  return `${turns.length} turns. ${first.join(' ')}${rest}`;
+  const called = agents.length > 0 ? ` Agents that it called: ${agents.map((it) => it.name).join(', ')}.` : '';
+  return `${turns.length} turns. ${first.join(' ')}${rest}${called}`;
 }

@@ -42,7 +42,9 @@ export default function ComparePage() {
   const [, a, , b] = route.value.parts;
   useTitle(`${a} and ${b} compared`);
   const sides = useLoaded(() => Promise.all([readSide(a), readSide(b)]), [a, b]);
-  return html`<div class="bar"><a class="btn quiet icon" href=${runPath(a)} aria-label="Back to run A"><${Icon} name="back" /></a><h1>Compare</h1><span class="dim small mono cut u">${safe(a)} / ${safe(b)}</span><span class="grow"></span><button class="btn" onClick=${() => go(`${runPath(b)}/vs/${encodeURIComponent(a)}`)}>Swap</button></div>
+  const swap = () => go(`${runPath(b)}/vs/${encodeURIComponent(a)}`);
+  useKeys('Compare', [{ key: 'w', does: 'Swap the sides', run: swap }]);
+  return html`<div class="bar"><a class="btn quiet icon" href=${runPath(a)} aria-label="Back to run A"><${Icon} name="back" /></a><h1>Compare</h1><span class="dim small mono cut u">${safe(a)} / ${safe(b)}</span><span class="grow"></span><button class="btn" onClick=${swap}>Swap <kbd>w</kbd></button></div>
     <div class="page">${sides.error ? html`<${Failed} what="The runs cannot be compared." error=${sides.error} onRetry=${sides.reload} />` : sides.data ? html`<${Compared} a=${sides.data[0]} b=${sides.data[1]} />` : html`<${Loading} rows=${8} />`}</div>`;
 }
 

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
 import { readInbox } from '../inbox-watch.js';
 import { go, route, runPath } from '../router.js';
-import { inbox, isOffline, now, say, site, user } from '../state.js';
+import { inbox, isOffline, now, say, user } from '../state.js';
 import { keep, keepHere, kept, keptHere } from '../storage.js';
 import { useCss, useTitle } from '../hooks.js';
 import { useKeys } from '../components/keys.js';
@@ -12,11 +12,12 @@ import { Badge, Icon } from '../components/icon.js';
 import { Empty, Failed, Loading } from '../components/states.js';
 import { DiffView } from '../components/diff.js';
 import { JsonView } from '../components/json.js';
+import { Lately } from '../components/lately.js';
 import { FoldedText } from '../components/longtext.js';
 import { CopySources, CopyWarning, useCopies, withCopies } from '../components/copied.js';
 import { Line, safe } from '../components/untrusted.js';
 import { countHidden } from '../lib/hidden.js';
-import { gist, parsed } from '../lib/calls.js';
+import { gist, isSameJson, parsed } from '../lib/calls.js';
 import { bytes, counted } from '../lib/numbers.js';
 import { clock, duration, span } from '../lib/time.js';
 
@@ -57,9 +58,9 @@ export default function Inbox() {
   return html`<div class="bar"><h1>Inbox</h1><span class="dim small">${open.length > 0 ? `${open.length} waiting, oldest ${span(now.value - oldest)}` : ''}</span><span class="grow"></span><${Notify} /></div>
     ${error && html`<div class="page"><${Failed} what="The inbox cannot be read." error=${error} onRetry=${read} /></div>`}
     ${inbox.value === null ? !error && html`<div class="page"><${Loading} /></div>`
-      : shown.length === 0 ? html`<div class="page"><${Empty} title="Nothing waits for you"><p class="mid">Calls that need an approval appear here. Ask for them with a policy, such as:</p><pre class="code">bonded run --ask 'run' --ask 'write' "tidy up"</pre><p class="mid small">Or with <code>--after-untrusted ask</code>: then every call that changes something is asked about once untrusted data is in the run.</p><//></div>`
+      : shown.length === 0 ? html`<div class="page"><${Empty} title="Nothing waits for you"><p class="mid">Calls that need an approval appear here. Ask for them with a policy, such as:</p><pre class="code">bonded run --ask 'run' --ask 'write' "tidy up"</pre><p class="mid small">Or with <code>--after-untrusted ask</code>: then every call that changes something is asked about once untrusted data is in the run.</p><//><${Lately} /></div>`
       : html`<div class="ib"><nav class="items" aria-label="Waiting"><h2 class="itg">Calls waiting, ${open.length}</h2>${shown.map((it) => html`<${Item} key=${it.digest} call=${it} decided=${decided[it.digest]} isCurrent=${open[at]?.digest === it.digest} onShow=${show} />`)}</nav>
-        <div class="view">${shown.map((it, n) => decided[it.digest] ? html`<${Done} key=${it.digest} decided=${decided[it.digest]} />` : html`<${Card} key=${it.digest} call=${it} place=${`${n + 1} of ${shown.length}`} onDecided=${onDecided} onFocus=${() => setCurrent(it.digest)} />`)}</div></div>`}`;
+        <div class="view">${shown.map((it, n) => decided[it.digest] ? html`<${Done} key=${it.digest} decided=${decided[it.digest]} />` : html`<${Card} key=${it.digest} call=${it} place=${`${n + 1} of ${shown.length}`} onDecided=${onDecided} onFocus=${() => setCurrent(it.digest)} />`)}<${Lately} /></div></div>`}`;
 }
 
 /**
@@ -135,8 +136,8 @@ function Card({ call, place, onDecided, onFocus }) {
       <${CopyWarning} call=${call} found=${found} what=${what} /></section>
     <${CopySources} call=${call} found=${found} />
     <section><span class="label">What can happen if it runs</span><${Facts} call=${call} />${call.change?.fault && html`<div class="note bad"><${Icon} name="bad" /><div><b>This call will fail:</b> ${safe(call.change.fault)}</div></div>`}${call.change?.isGuarded && html`<div class="note wait"><${Icon} name="wait" /><div>This file configures programs that run later.</div></div>`}${call.note && html`<div class="note wait"><${Icon} name="wait" /><div class="u">${safe(call.note)}</div></div>`}<p class="small mid u">Asked because ${safe(call.why)}. Nothing runs and no time is counted until you decide.</p></section>
-    ${call.said && html`<section><span class="label">What the agent said before</span><${FoldedText} text=${call.said} isProse=${true} /></section>`}
-    <${Answer} call=${call} isRisky=${call.untrusted || hidden > 0 || found.copies.length > 0} isCopied=${found.copies.length > 0} onDecided=${onDecided} /></article>`;
+    ${call.said && html`<section><span class="label">What the agent said before</span><${FoldedText} text=${call.said} isProse=${true} name=${`said ${call.digest}`} /></section>`}
+    <${Answer} call=${call} isRisky=${call.untrusted || hidden > 0 || found.copies.length > 0} onDecided=${onDecided} /></article>`;
 }
 
 /** Of a change only what is new can hide something new. @param {Waiting} call */
@@ -150,7 +151,7 @@ function Subject({ call, found, hidden }) {
   const text = subjectOf(call);
   const lines = text.split('\n').length;
   if (call.change && call.change.after !== null) {
-    return html`<${DiffView} path=${call.change.path} before=${call.change.before ?? ''} after=${call.change.after} isNew=${call.change.isNew} mark=${found.copies.length > 0 ? (/** @type {string} */ line, /** @type {number} */ at) => withCopies(line, found.copies, at) : undefined} /><${AsJson} call=${call} />`;
+    return html`<${DiffView} path=${call.change.path} before=${call.change.before ?? ''} after=${call.change.after} isNew=${call.change.isNew} name=${call.digest} mark=${found.copies.length > 0 ? (/** @type {string} */ line, /** @type {number} */ at) => withCopies(line, found.copies, at) : undefined} /><${AsJson} call=${call} />`;
   }
   if (call.command) {
     return html`<pre class="code cmd u" tabindex="0" aria-label=${`Command, complete, ${text.length} characters`}>${withCopies(text, found.copies)}</pre>
@@ -163,7 +164,7 @@ function Subject({ call, found, hidden }) {
 
 /** The arguments as they would be executed and, where they differ, as the model wrote them. @param {{ call: Waiting }} props */
 function AsJson({ call }) {
-  const isRepaired = call.written !== call.arguments;
+  const isRepaired = !isSameJson(call.written, call.arguments);
   return html`<details class="tiny"><summary>Arguments as JSON${isRepaired ? ', repaired' : ''}</summary><pre class="code u">${safe(call.arguments)}</pre>${isRepaired && html`<p class="label">As the model wrote them</p><pre class="code u">${safe(call.written)}</pre>`}</details>`;
 }
 
@@ -180,8 +181,8 @@ function Facts({ call }) {
     <div><dt><${Icon} name="clock" />At most</dt><dd>${call.limits.timeMs ? duration(call.limits.timeMs) : 'no time limit'}${call.limits.outputBytes ? `, ${bytes(call.limits.outputBytes)} shown` : ''}</dd></div></dl>`;
 }
 
-/** @param {{ call: Waiting, isRisky: boolean, isCopied: boolean, onDecided: (it: Decided) => void }} props */
-function Answer({ call, isRisky, isCopied, onDecided }) {
+/** @param {{ call: Waiting, isRisky: boolean, onDecided: (it: Decided) => void }} props */
+function Answer({ call, isRisky, onDecided }) {
   const draft = `why.${call.digest}`;
   const [reason, setReason] = useState(keptHere(draft) ?? '');
   const [isKept, setKept] = useState(true);
@@ -212,26 +213,28 @@ function Answer({ call, isRisky, isCopied, onDecided }) {
     if (event.key === 'Escape') /** @type {HTMLElement} */ (event.target).blur();
   };
   const isOff = isBusy || isOffline.value;
-  const hasAlways = site.value?.has.includes('always');
+  if (call.may && !call.may.includes('approve')) return html`<section class="go"><p class="small mid">Only people who may change this workspace decide calls.</p></section>`;
   const id = `why-${call.digest}`;
   return html`<section class="go"><label class="sr" for=${id}>Reason, told to the model if you deny</label>
     <textarea class="why textarea" id=${id} placeholder="Reason, told to the model if you deny" value=${reason} onInput=${onInput} onKeyDown=${onKey}></textarea>
     ${!isKept && html`<p class="tiny c-bad">This browser's storage is full: the reason is lost if you leave this page.</p>`}
     <div class="acts"><button class=${cls('btn big deny', isRisky && 'solid')} disabled=${isOff} onClick=${deny}><${Icon} name="deny" />${reason ? 'Deny and tell the model' : 'Deny'} <kbd>d</kbd></button>
       <button class=${cls('btn big approve', !isRisky && 'solid')} disabled=${isOff} onClick=${() => void decide('approve')}>Approve once <kbd>a</kbd></button>
-      ${!isRisky && hasAlways && html`<button class="btn big always" disabled=${isOff} onClick=${() => void decide('approve', { always: 'same' })}>Always in this run</button>`}</div>
+</div>
     ${isOffline.value && html`<p class="tiny dim">Not connected: a decision needs the server.</p>`}
     ${error && (error.status === 409 ? html`<${Failed} what="Changed since you looked." error=${error} onRetry=${() => void readInbox()} />` : html`<${Failed} what="That did not work." error=${error} />`)}
-    <p class="tiny dim">${`Recorded${user.value ? ` as ${user.value}` : ''}, for this call with these arguments only. `}${!hasAlways ? '' : isRisky ? `“Always in this run” is not offered ${isCopied ? 'for copied text' : call.untrusted ? 'after untrusted data' : 'with hidden characters'}.` : `“Always in this run” also approves later calls like this one: ${call.change ? 'this tool on this file' : call.command ? 'exactly this command' : 'exactly this call'}.`}</p></section>`;
+    <p class="tiny dim">${`Recorded${user.value ? ` as ${user.value}` : ''}, for this call with these arguments only.`}</p></section>`;
 }
 
 function Notify() {
   const [state, setState] = useState(kept('notify') === 'on' && 'Notification' in window && Notification.permission === 'granted');
-  if (!('Notification' in window)) return null;
   const toggle = async () => {
+    if (!('Notification' in window)) return;
     const isOn = !state && (await Notification.requestPermission()) === 'granted';
     keep('notify', isOn ? 'on' : null);
     setState(isOn);
   };
+  useKeys('Inbox', [{ key: 'N', does: 'Notify me, or not', run: () => void toggle() }]);
+  if (!('Notification' in window)) return null;
   return html`<button class="btn quiet notify" aria-pressed=${String(state)} onClick=${() => void toggle()}><${Icon} name="bell" />Notify me: ${state ? 'on' : 'off'}</button>`;
 }

@@ -1,12 +1,14 @@
 // The log itself: every entry, with its place in the chain.
 import { html } from '../html.js';
 import { useEffect, useMemo, useState } from '../../vendor/hooks.js';
-import { route, runPath } from '../router.js';
+import { go, route, runPath } from '../router.js';
 import { rem } from '../hooks.js';
 import { count } from '../lib/numbers.js';
 import { clockSeconds, dateAndClock } from '../lib/time.js';
-import { cutOf, words } from '../lib/calls.js';
+import { cutsOf, words } from '../lib/calls.js';
+import { Icon } from '../components/icon.js';
 import { JsonView } from '../components/json.js';
+import { useKeys } from '../components/keys.js';
 import { PagedText } from '../components/longtext.js';
 import { Windowed } from '../components/windowed.js';
 import { Line } from '../components/untrusted.js';
@@ -39,11 +41,17 @@ export function LogView({ store }) {
   }, [wanted, length > 0]);
   void store.version.value;
   const base = `${runPath(store.id)}/log`;
+  const move = (/** @type {number} */ by) => wanted + by >= 1 && wanted + by <= length && go(`${base}#e${wanted + by}`, { isReplaced: true });
+  useKeys('Log', [
+    { key: 'n', does: 'Next entry', run: () => move(1) },
+    { key: 'p', does: 'Previous entry', run: () => move(-1) },
+    { key: 't', does: 'Back to the turns', run: () => go(runPath(store.id)) },
+  ]);
   const onRange = (/** @type {number} */ from, /** @type {number} */ to) => void store.need(from, to + 20).catch(() => {});
   const entry = store.log.entries.get(wanted);
-  return html`<div class="two log"><section class="card out" aria-label="Entries"><h2>Log<span class="grow"></span><a class="tiny dim" href=${runPath(store.id)}>Back to the turns</a></h2>
+  return html`<div class=${wanted > 0 ? 'two log is-detail' : 'two log is-outline'}><section class="card out" aria-label="Entries"><h2>Log<span class="grow"></span><a class="tiny dim" href=${runPath(store.id)}>Back to the turns</a></h2>
       <${Windowed} rows=${rows} height=${height} keyOf=${(/** @type {number} */ seq) => seq} render=${(/** @type {number} */ seq) => html`<${LogRow} entry=${store.log.entries.get(seq)} seq=${seq} href=${`${base}#e${seq}`} isCurrent=${seq === wanted} />`} onRange=${onRange} scrollTo=${scrollTo} label="Entries" box="outline-box" /></section>
-    <section class="card det" aria-label="Entry"><h2>${entry ? `Entry ${count(entry.seq)}` : 'Choose an entry'}</h2>${entry && html`<${EntryView} store=${store} entry=${entry} />`}</section></div>`;
+    <section class="card det" aria-label="Entry"><h2><a class="btn quiet icon only-m" href=${base} aria-label="Back to the log"><${Icon} name="back" /></a>${entry ? `Entry ${count(entry.seq)}` : 'Choose an entry'}</h2>${entry && html`<${EntryView} store=${store} entry=${entry} />`}</section></div>`;
 }
 
 /** @param {{ store: RunStore, entry: Entry }} props */
@@ -53,13 +61,6 @@ function EntryView({ store, entry }) {
       <tr><th scope="row">hash</th><td class="mono break">${entry.hash}</td></tr><tr><th scope="row">previous</th><td class="mono break">${entry.prev}</td></tr></tbody></table></section>
     <section><span class="label">Data</span><${JsonView} key=${entry.seq} value=${entry.data} /></section>
     ${cuts.map((cut) => html`<section key=${cut.at}><span class="label">${cut.at}</span><${PagedText} place=${{ runId: store.id, seq: entry.seq }} cut=${cut} /></section>`)}`;
-}
-
-/** Texts of an entry that the server did not send whole. @param {any} value @returns {import('../types.js').Cut[]} */
-function cutsOf(value) {
-  const cut = cutOf(value);
-  if (cut) return [cut];
-  return value && typeof value === 'object' ? Object.values(value).flatMap(cutsOf) : [];
 }
 
 /** The entries of a turn. @param {{ store: RunStore, from: number, to: number }} props */

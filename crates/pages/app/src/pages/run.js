@@ -1,10 +1,11 @@
 // A run: what was asked, where it stands, what it cost, and all that happened.
-import { html } from '../html.js';
+import { cls, html } from '../html.js';
 import { useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
 import { go, route, runPath } from '../router.js';
 import { now, say } from '../state.js';
 import { useCss, useTitle } from '../hooks.js';
+import { useFold } from '../folds.js';
 import { RunStore } from '../run-store.js';
 import { useKeys } from '../components/keys.js';
 import { Icon } from '../components/icon.js';
@@ -89,7 +90,7 @@ function Loaded({ store, place }) {
   const model = { store, run, turns, selected, pick, place, isOpen, isUntrusted, isFollowing, setFollowing };
   if (place.isLog) return html`<${RunHead} ...${model} /><${LogView} store=${store} />`;
   return html`<${RunHead} ...${model} />${place.asOf === null && html`<${RunResult} run=${run} />`}<${Budgets} store=${store} turns=${turns} asOf=${place.asOf} />
-    <${Strip} ...${model} /><div class="two"><${Turns} ...${model} /><${TurnDetail} ...${model} /></div>`;
+    <${Strip} ...${model} /><div class=${cls('two', place.asOf === null && (place.turn === null ? 'is-outline' : 'is-detail'))}><${Turns} ...${model} /><${TurnDetail} ...${model} /></div>`;
 }
 
 /** The turn that is shown: the one of the address, the last of a run that is followed, else where it ended badly. @param {Place} place @param {Turn[]} turns @param {import('../types.js').Run} run @param {boolean} isFollowed */
@@ -143,19 +144,26 @@ function useRunKeys({ turns, selected, pick, isFollowing, setFollowing, id }) {
 
 /** @param {any} props */
 function Strip({ store, run, turns, selected, pick, place, isOpen, isUntrusted, isFollowing, setFollowing }) {
+  const agents = useMemo(() => (run.children ?? []).map((/** @type {import('../types.js').Child} */ it) => ({ ...it, turns: store.agents.get(it.runId)?.inOrder() ?? [] })), [run.children, store.version.value]);
   const last = turns.at(-1)?.turn ?? 1;
   const isPart = !store.isWhole && store.log.entries.size < store.length;
   return html`<section class="card strip" aria-labelledby="timeline-title">
     <header><h2 id="timeline-title">Timeline</h2><span class="dim tiny hide-m">${isPart ? `${entriesWord(store.log.entries.size)} of ${count(store.length)} are shown; the rest is read where you look` : 'run time; waiting for a person is folded'}</span><span class="grow"></span>
       ${isOpen && html`<button class="btn" aria-pressed=${String(isFollowing)} onClick=${() => setFollowing(!isFollowing)}><${Icon} name="run" tone=${isFollowing ? 'run' : 'off'} />Follow <kbd>f</kbd></button>`}</header>
-    <${Timeline} turns=${turns} resumed=${store.log.resumed} now=${isOpen ? now.value : 0} isOpen=${isOpen} isUntrusted=${isUntrusted} selected=${selected.turn} asOf=${place.asOf} last=${Math.max(last, run.turns)} onSelect=${(/** @type {number} */ turn, /** @type {number} */ call) => pick(turn, { call })} />
+    <${Timeline} turns=${turns} agents=${agents} resumed=${store.log.resumed} now=${isOpen || run.status === 'awaiting_review' ? now.value : 0} isOpen=${isOpen} isUntrusted=${isUntrusted} selected=${selected.turn} asOf=${place.asOf} last=${Math.max(last, run.turns)} onSelect=${(/** @type {number} */ turn, /** @type {number} */ call) => pick(turn, { call })} />
     <${Slider} last=${Math.max(last, run.turns)} place=${place} pick=${pick} /></section>`;
 }
 
 /** Goes back to how the run stood before a turn. @param {{ last: number, place: Place, pick: ReturnType<typeof usePick> }} props */
 function Slider({ last, place, pick }) {
-  if (last < 2) return null;
   const asOf = place.asOf;
+  const back = (/** @type {number} */ by) => last >= 2 && pick(Math.min(last, Math.max(1, (asOf ?? last + 1) + by)), { asOf: true });
+  useKeys('Run', [
+    { key: '<', does: 'Back to before a turn', run: () => back(-1) },
+    { key: '>', does: 'On to a later turn', run: () => back(1) },
+    { key: '=', does: 'Back to now', run: () => pick(place.turn ?? last, { asOf: false }) },
+  ]);
+  if (last < 2) return null;
   const label = asOf === null ? 'as it stands now' : `as it stood before turn ${asOf}`;
   const onInput = (/** @type {InputEvent} */ event) => pick(Number(/** @type {HTMLInputElement} */ (event.target).value), { asOf: true });
   const stops = last <= 60 ? Array.from({ length: last }, (_, at) => at) : [];
@@ -167,9 +175,13 @@ function Slider({ last, place, pick }) {
 
 /** @param {any} props */
 function Turns({ store, run, turns, selected, place, isOpen, isUntrusted, isFollowing, setFollowing }) {
-  const [onlyFailures, setOnly] = useState(false);
+  const [onlyFailures, setOnly] = useFold(`failures ${store.id}`, false);
+  useKeys('Run', [{ key: 'o', does: 'Only failures in the outline', run: () => setOnly(!onlyFailures) }]);
   const version = store.version.value;
-  const rows = useMemo(() => outlineOf(turns, store.length, (seq) => store.log.entries.has(seq), run.children ?? [], onlyFailures), [turns, version, onlyFailures, run.children]);
+  const [opened, setOpened] = useFold(`agents ${store.id}`, /** @type {string[]} */ ([]));
+  const toggle = (/** @type {string} */ id) => setOpened(opened.includes(id) ? opened.filter((it) => it !== id) : [...opened, id]);
+  const turnsOf = (/** @type {string} */ id) => (opened.includes(id) ? (store.agents.get(id)?.inOrder() ?? []) : null);
+  const rows = useMemo(() => outlineOf(turns, store.length, (seq) => store.log.entries.has(seq), { children: run.children ?? [], turnsOf }, onlyFailures), [turns, version, onlyFailures, run.children, opened]);
   const at = useMemo(() => rows.findIndex((it) => (it.type === 'call' && it.turn.turn === selected.turn && it.call.index === selected.call) || (selected.call === null && it.type === 'turn' && it.turn.turn === selected.turn)), [rows, selected.turn, selected.call]);
   const isShown = useRef('');
   const [scrollTo, setScrollTo] = useState(/** @type {{ at: number } | null} */ (null));
@@ -187,6 +199,6 @@ function Turns({ store, run, turns, selected, place, isOpen, isUntrusted, isFoll
   const onWheel = (/** @type {WheelEvent} */ event) => event.deltaY < 0 && isOpen && isFollowing && setFollowing(false);
   return html`<section class="card out" aria-labelledby="turns-title" onWheel=${onWheel}>
     <h2 id="turns-title">Turns<span class="grow"></span><a class="tiny dim" href=${`${runPath(store.id)}/log`}>${entriesWord(store.length)}</a><button class="chip tiny-chip" aria-pressed=${String(onlyFailures)} onClick=${() => setOnly(!onlyFailures)}>Failures only</button></h2>
-    ${rows.length === 0 ? html`<p class="pad dim small">${onlyFailures ? 'Nothing failed.' : 'No turn yet.'}</p>` : html`<${Outline} rows=${rows} runId=${store.id} selected=${selected} asOf=${place.asOf} isUntrusted=${isUntrusted} onNear=${onNear} scrollTo=${scrollTo} />`}
+    ${rows.length === 0 ? html`<p class="pad dim small">${onlyFailures ? 'Nothing failed.' : 'No turn yet.'}</p>` : html`<${Outline} rows=${rows} runId=${store.id} selected=${selected} asOf=${place.asOf} isUntrusted=${isUntrusted} onNear=${onNear} scrollTo=${scrollTo} onToggle=${toggle} />`}
     <${Now} store=${store} turns=${turns} /></section>`;
 }

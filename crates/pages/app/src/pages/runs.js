@@ -20,38 +20,73 @@ import { count, counted } from '../lib/numbers.js';
 
 const PAGE = 100;
 
-/** @param {string} q @param {string} state @param {number} [before] */
-function listPath(q, state, before) {
+/** @typedef {{ q: string, state: string, agent: string, since: string, untrusted: string }} Asked */
+
+// What the agent without a file is called here.
+const BUILT_IN = 'built-in';
+
+/** What the address asks for. @param {URLSearchParams} query @returns {Asked} */
+function askedOf(query) {
+  const of = (/** @type {string} */ key) => query.get(key) ?? '';
+  return { q: of('q'), state: of('state'), agent: of('agent'), since: of('since'), untrusted: of('untrusted') };
+}
+
+/** @type {[string, string, number][]} */
+const SPANS = [['', 'Any day', 0], ['today', 'Today', 0], ['7d', 'Last 7 days', 6], ['30d', 'Last 30 days', 29]];
+
+/** The first moment of a span: days begin at midnight. @param {string} since */
+function momentOf(since) {
+  const span = SPANS.find(([key]) => key === since && key !== '');
+  if (!span) return 0;
+  const day = new Date();
+  day.setHours(0, 0, 0, 0);
+  day.setDate(day.getDate() - span[2]);
+  return day.getTime();
+}
+
+/** @param {Asked} asked @param {string | number | null} before a place that the server named, or a moment */
+function listPath({ q, state, agent, since, untrusted }, before) {
   const query = new URLSearchParams({ limit: String(PAGE) });
-  if (q) query.set('q', q);
-  if (state) query.set('state', state);
-  if (before) query.set('before', String(before));
+  const wanted = { q, state, agent: agent === BUILT_IN ? '' : agent, since: String(momentOf(since) || ''), untrusted: untrusted && 'true', before: String(before ?? '') };
+  for (const [key, value] of Object.entries(wanted)) if (value) query.set(key, value);
   return `/api/runs?${query}`;
 }
 
+/** Servers that do not know a filter send more than was asked for. @param {Asked} asked */
+const fits = ({ agent, since, untrusted }) => (/** @type {Row} */ run) =>
+  (agent === '' || (run.agent ?? BUILT_IN) === agent) && run.startedAt >= momentOf(since) && (untrusted === '' || run.untrusted);
+
+/** @typedef {{ rows: Row[], fresh: Row[], more: boolean, counts: import('../types.js').Counts, counted: number, agents?: string[], order: number }} Listed */
+
 /**
  * The rows that are shown, in the order in which they were first seen, and those that wait to be shown.
- * @param {string} q @param {string} state
+ * @param {Asked} asked
  */
-function useRuns(q, state) {
-  const [list, setList] = useState(/** @type {{ rows: Row[], fresh: Row[], more: boolean, counts: import('../types.js').Counts, counted: number, order: number } | null} */ (null));
+function useRuns(asked) {
+  const [list, setList] = useState(/** @type {Listed | null} */ (null));
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const isBusy = useRef(false);
+  const next = useRef(/** @type {string | number | null} */ (null));
+  const get = async (/** @type {string | number | null} */ before) => {
+    const got = await api('GET', listPath(asked, before));
+    return { ...got, runs: got.runs.filter(fits(asked)), next: got.next ?? got.runs.at(-1)?.startedAt ?? null };
+  };
   const read = async (/** @type {boolean} */ isAnew) => {
     try {
-      const got = await api('GET', listPath(q, state));
+      const got = await get(null);
       setError(null);
+      if (isAnew) next.current = got.next;
       setList((before) => (isAnew || !before ? { ...got, rows: got.runs, fresh: [], order: Date.now() } : merged(before, got)));
     } catch (failure) {
       setError(failure);
     }
   };
   const readMore = async () => {
-    const last = list?.rows.at(-1);
-    if (!list?.more || isBusy.current || !last) return;
+    if (!list?.more || isBusy.current || next.current === null) return;
     isBusy.current = true;
     try {
-      const got = await api('GET', listPath(q, state, last.startedAt));
+      const got = await get(next.current);
+      next.current = got.next;
       setList((before) => before && { ...before, rows: [...before.rows, ...without(got.runs, before.rows)], more: got.more, order: Date.now() });
     } catch (failure) {
       setError(failure);
@@ -59,11 +94,15 @@ function useRuns(q, state) {
       isBusy.current = false;
     }
   };
+  // A filter may leave so little of a page that nobody can scroll to the next one.
+  useEffect(() => {
+    if (list?.more && list.rows.length < PAGE / 2) void readMore();
+  }, [list?.order]);
   useEffect(() => {
     setList(null);
     void read(true);
     return listen({ changed: () => void read(false) });
-  }, [q, state]);
+  }, Object.values(asked));
   return { list, error, readMore, readAnew: () => void read(true) };
 }
 
@@ -85,15 +124,14 @@ function merged(before, got) {
 
 export default function Runs() {
   useTitle('Runs');
-  const { query } = route.value;
-  const [q, state] = [query.get('q') ?? '', query.get('state') ?? ''];
-  const runs = useRuns(q, state);
+  const asked = askedOf(route.value.query);
+  const runs = useRuns(asked);
   return html`<div class="bar"><h1>Runs</h1><span class="dim small">${site.value?.kind === 'store' ? 'of this machine' : 'of this server'}</span></div>
     <div class="page runs">
-      <${Search} q=${q} />
-      <${Filters} state=${state} counts=${runs.list?.counts} />
+      <div class="tools"><${Search} q=${asked.q} /><${Narrow} asked=${asked} list=${runs.list} /></div>
+      <${Filters} state=${asked.state} counts=${runs.list?.counts} />
       ${runs.error && html`<${Failed} what="The list cannot be read." error=${runs.error} onRetry=${runs.readAnew} />`}
-      ${runs.list ? html`<${List} runs=${runs} isFiltered=${q !== '' || state !== ''} />` : !runs.error && html`<div class="card pad"><${Loading} rows=${8} /></div>`}
+      ${runs.list ? html`<${List} runs=${runs} isFiltered=${Object.values(asked).some(Boolean)} />` : !runs.error && html`<div class="card pad"><${Loading} rows=${8} /></div>`}
     </div>`;
 }
 
@@ -108,8 +146,20 @@ function Search({ q }) {
     later.current = setTimeout(() => setQuery({ q: value }), 200);
   };
   const onKey = (/** @type {KeyboardEvent} */ event) => event.key === 'Escape' && ref.current?.blur();
-  return html`<div class="tools"><label class="field"><${Icon} name="search" /><span class="sr">Search runs</span>
-    <input ref=${ref} type="search" placeholder="Search goals, ids, agents, models" defaultValue=${q} onInput=${onInput} onKeyDown=${onKey} /><kbd>/</kbd></label></div>`;
+  return html`<label class="field"><${Icon} name="search" /><span class="sr">Search runs</span>
+    <input ref=${ref} type="search" placeholder="Search goals, ids, agents, models" defaultValue=${q} onInput=${onInput} onKeyDown=${onKey} /><kbd>/</kbd></label>`;
+}
+
+/** Which agent, since when, and only where strangers had a say. @param {{ asked: Asked, list: Listed | null }} props */
+function Narrow({ asked, list }) {
+  const found = list?.agents ?? (list?.rows ?? []).map((it) => it.agent ?? BUILT_IN);
+  const agents = [...new Set([...found, ...(asked.agent ? [asked.agent] : [])])].sort();
+  const toggle = () => setQuery({ untrusted: asked.untrusted ? null : '1' });
+  const choose = (/** @type {string} */ key) => (/** @type {any} */ event) => setQuery({ [key]: event.target.value });
+  useKeys('Runs', [{ key: 'u', does: 'Only runs with untrusted data', run: toggle }]);
+  return html`<select class="select" aria-label="Agent" value=${asked.agent} onChange=${choose('agent')}><option value="">Any agent</option>${agents.map((it) => html`<option key=${it} value=${it}>${it}</option>`)}</select>
+    <select class="select" aria-label="Started" value=${asked.since} onChange=${choose('since')}>${SPANS.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select>
+    <button class="chip" aria-pressed=${String(asked.untrusted !== '')} onClick=${toggle}><${Icon} name="taint" tone="taint" />Untrusted</button>`;
 }
 
 /** @param {{ state: string, counts?: import('../types.js').Counts }} props */

@@ -7,6 +7,7 @@ import { useLoaded } from '../hooks.js';
 import { count, counted } from '../lib/numbers.js';
 import { cutOf, gist, textOf } from '../lib/calls.js';
 import { Icon } from '../components/icon.js';
+import { useKeys } from '../components/keys.js';
 import { Failed, Loading } from '../components/states.js';
 import { FoldedText } from '../components/longtext.js';
 import { Line, safe } from '../components/untrusted.js';
@@ -33,6 +34,10 @@ function Request({ saw }) {
   useEffect(() => setFrom((it) => (isOnlyNew && firstNew >= 0 ? firstNew : it)), [isOnlyNew]);
   const shown = messages.slice(isOnlyNew && firstNew >= 0 ? firstNew : from).filter((it) => !isOnlyNew || it.isNew).slice(0, 200);
   const copy = () => void navigator.clipboard?.writeText(JSON.stringify(saw, null, 2)).then(() => say('The request is copied'));
+  useKeys('What the model saw', [
+    { key: 'n', does: 'Only what is new', run: () => setOnlyNew(!isOnlyNew) },
+    { key: 'y', does: 'Copy the request', run: copy },
+  ]);
   return html`<div class="saw"><div class="saw-head"><span class="small mid">${counted(messages.length, 'message')}${estimatedTokens === null ? '' : `, about ${count(estimatedTokens)} tokens`}, as it was sent</span><span class="grow"></span>
       <button class="chip" aria-pressed=${String(isOnlyNew)} onClick=${() => setOnlyNew(!isOnlyNew)}>New since turn ${saw.turn - 1}</button><button class="btn" onClick=${copy}><${Icon} name="copy" />Copy</button></div>
     ${!isOnlyNew && from > 0 && html`<div class="msg"><span class="who">before</span><span class="mid">${counted(from, 'message')} of earlier turns</span><button class="link tiny" onClick=${() => setFrom(Math.max(0, from - MORE))}>show ${Math.min(MORE, from)}</button></div>`}

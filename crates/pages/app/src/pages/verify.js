@@ -3,8 +3,10 @@ import { cls, html } from '../html.js';
 import { useRef, useState } from '../../vendor/hooks.js';
 import { useCss, useTitle } from '../hooks.js';
 import { say } from '../state.js';
+import { aside } from '../aside.js';
 import { chainChecks, levelItemChecks, verifyReceipt } from '../lib/receipt.js';
 import { useKeys } from '../components/keys.js';
+import { Checks } from '../components/checks.js';
 import { Badge, Icon } from '../components/icon.js';
 import { JsonView } from '../components/json.js';
 import { safe } from '../components/untrusted.js';
@@ -18,7 +20,8 @@ const BYTES_MAX = 64 * 1024 * 1024;
 /** @param {File} file @returns {Promise<{ name: string, verdict: Verdict }>} */
 async function readFile(file) {
   if (file.size > BYTES_MAX) return { name: file.name, verdict: { kind: 'unknown', receipt: null, isGood: false, keyId: '', checks: [{ name: 'File', is: 'bad', text: 'It is larger than 64 MiB, which no receipt is.' }] } };
-  return { name: file.name, verdict: await verifyReceipt(await file.text()) };
+  const text = await file.text();
+  return { name: file.name, verdict: await aside('verifyReceipt', text).catch(() => verifyReceipt(text)) };
 }
 
 export default function Verify() {
@@ -40,7 +43,7 @@ export default function Verify() {
   };
   return html`<div class="bar"><h1>Receipts</h1></div><div class="page verify">
     <div class=${cls('drop', isOver && 'over')} onDragOver=${(/** @type {Event} */ event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
-      <p><b>Drop a RECEIPT.json here</b>, or several of one tree.</p><p class="mid small">They are checked in this browser, from the files alone. Nothing is sent anywhere. <code>bonded verify FILE</code> checks more.</p>
+      <p><b>Drop a RECEIPT.json here</b>, or several of one tree.</p><p class="mid small">They are checked in this browser, from the files alone. Nothing is sent anywhere. <code>bonded verify FILE</code> checks the same, and compares them with the logs of your runs.</p>
       <button class="btn" onClick=${() => input.current?.click()}><${Icon} name="file" />Choose files</button><input ref=${input} class="sr" type="file" multiple accept=".json,application/json" aria-label="Receipt files" tabindex="-1" onChange=${(/** @type {any} */ event) => void take(event.target.files)} /></div>
     <${Together} files=${files} />${files.map((it, at) => html`<${Receipt} key=${at} name=${it.name} verdict=${it.verdict} />`)}</div>`;
 }
@@ -53,9 +56,6 @@ function Together({ files }) {
   if (checks.length === 0) return null;
   return html`<section class="card pad"><h2>Together</h2><${Checks} checks=${checks} /></section>`;
 }
-
-/** @param {{ checks: import('../lib/receipt.js').Check[] }} props */
-const Checks = ({ checks }) => html`<ul class="checks">${checks.map((it, at) => html`<li key=${at}><${Icon} name=${it.is === 'good' ? 'ok' : it.is === 'bad' ? 'bad' : 'off'} tone=${it.is === 'good' ? 'ok' : it.is === 'bad' ? 'bad' : 'wait'} /><b>${safe(it.name)}</b><span class="mid">${it.is === 'bad' && html`<span class="sr">failed: </span>`}${safe(it.text)}</span></li>`)}</ul>`;
 
 /** @param {{ name: string, verdict: Verdict }} props */
 function Receipt({ name, verdict }) {

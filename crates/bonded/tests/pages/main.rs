@@ -1,0 +1,130 @@
+//! The pages in a real browser: each file of `crates/pages/tests-browser` against a `bonded ui` of its own.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use bonded_testkit::installed::installed;
+use bonded_testkit::place::program;
+
+/// One browser at a time: it has processes of its own, and what it measures must not be the other browsers.
+static BROWSER: Mutex<()> = Mutex::new(());
+
+/// A check that takes longer has hung.
+const CHECK_MS_MAX: u32 = 240_000;
+
+fn pages() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../pages")
+}
+
+/// Node, among the packages that drive the browser; `None` where they are not here and nobody promised them.
+fn node() -> Option<Command> {
+    let mut node = Command::new(installed("BONDED_SDK_NODE")?);
+    node.current_dir(installed("BONDED_SDK_JS")?)
+        .env("CHROMIUM", installed("BONDED_CHROMIUM")?)
+        .env("BONDED", program())
+        .stdin(Stdio::null());
+    Some(node)
+}
+
+/// Runs the checks of a file. Each one that fails is named, with what it found.
+#[track_caller]
+fn check(name: &str) {
+    let Some(mut node) = node() else {
+        return;
+    };
+    let _alone = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
+    let output = node
+        .arg("--test-reporter=tap")
+        .arg(format!("--test-timeout={CHECK_MS_MAX}"))
+        .arg(pages().join("tests-browser").join(file_of(name)))
+        .output()
+        .expect("node can be started");
+    assert!(output.status.success(), "{}", failures(&output));
+}
+
+fn file_of(name: &str) -> String {
+    format!("{}.test.mjs", name.replace('_', "-"))
+}
+
+/// The part of the report that is about checks that failed; all of it where there is none.
+fn failures(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut found = String::new();
+    let mut is_failure = false;
+    for line in said.lines() {
+        if line.starts_with("ok ") || line.starts_with("# Subtest") {
+            is_failure = false;
+        }
+        if line.starts_with("not ok ") {
+            is_failure = true;
+        }
+        if is_failure {
+            found.push_str(line);
+            found.push('\n');
+        }
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    match found.is_empty() {
+        true => format!("{said}\n{errors}"),
+        false => format!("{found}\n{errors}"),
+    }
+}
+
+
+macro_rules! checks {
+    ($($name:ident,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                check(stringify!($name));
+            }
+        )*
+
+        #[test]
+        fn every_file_of_checks_is_run() {
+            let named: BTreeSet<String> = [$(stringify!($name)),*].map(file_of).into();
+            let dir = pages().join("tests-browser");
+            let found: BTreeSet<String> = std::fs::read_dir(dir)
+                .expect("the checks are there")
+                .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+                .filter(|name| name.ends_with(".test.mjs"))
+                .collect();
+            assert_eq!(named, found);
+        }
+    };
+}
+
+checks![
+    access,
+    compare,
+    hostile,
+    inbox,
+    libraries,
+    real_inbox,
+    real_list,
+    real_run,
+    real_size,
+    run,
+    runs,
+    size,
+    states,
+    verify,
+    work,
+];
+
+#[test]
+fn the_types_of_the_app_hold() {
+    let Some(mut node) = node() else {
+        return;
+    };
+    let output = node
+        .arg("node_modules/typescript/bin/tsc")
+        .arg("--project")
+        .arg(pages().join("tsconfig.json"))
+        .output()
+        .expect("node can be started");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+}
