@@ -57,6 +57,10 @@ const mineOf = ({ title, markdown, keywords }) => ({ title, markdown, keywords }
 export const choiceKey = (it) => JSON.stringify([it.base, it.mine, it.theirs]);
 export const TITLE_KEY = 'title';
 
+/** Who changed it, where that was not told, and where it was the same person. */
+export const ANOTHER = 'another person';
+export const ELSEWHERE = 'you, elsewhere';
+
 export class NoteStore {
   /** @param {string} noteId */
   constructor(noteId) {
@@ -103,7 +107,7 @@ export class NoteStore {
   /** @param {Note} [fresh] the note, where it was just read or made */
   async open(fresh) {
     this.ends = [
-      hear({ event: (it) => it.note_id === this.noteId && void this.heard(it), refresh: () => void this.readAgain('another person') }),
+      hear({ event: (it) => it.note_id === this.noteId && void this.heard(it), refresh: () => void this.readAgain(ANOTHER) }),
       auth.subscribe((is) => is === 'in' && this.retry()),
       wire.subscribe((it) => it.mode !== 'offline' && this.retry()),
     ];
@@ -133,7 +137,7 @@ export class NoteStore {
         this.mine.value = mineOf(baseOf(note));
         this.status.value = 'saved';
       } else {
-        this.take(note, 'another person');
+        this.take(note, ANOTHER);
         void this.pump();
       }
     } catch (error) {
@@ -306,7 +310,7 @@ export class NoteStore {
     try {
       const note = await this.read();
       this.sending = null;
-      const by = this.later?.by ?? 'another person';
+      const by = this.later?.by ?? ANOTHER;
       this.later = null;
       this.take(note, by);
       void this.keepDraft();
@@ -337,7 +341,7 @@ export class NoteStore {
   /** @param {import('./workspace-types.js').Event} event */
   async heard(event) {
     if (event.version !== null && this.base && event.version <= this.base.version) return;
-    await this.readAgain(isMine(event) ? 'you, elsewhere,' : actorName(event));
+    await this.readAgain(isMine(event) ? ELSEWHERE : actorName(event));
   }
 
   /** @param {string} by */

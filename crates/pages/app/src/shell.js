@@ -28,11 +28,10 @@ const TABS_MAX = 5;
 // What the server lacks is left out.
 const places = () => PLACES.filter((it) => !it.needs || site.value?.has.includes(it.needs));
 
-/** The tabs of a narrow screen, and what its menu holds. @returns {[(typeof PLACES), (typeof PLACES)]} */
-function narrowPlaces() {
+/** The tabs of a narrow screen. */
+function tabs() {
   const all = places();
-  const tabs = all.length <= TABS_MAX ? all : all.filter((it) => !it.isInMenu).slice(0, TABS_MAX);
-  return [tabs, all.filter((it) => !tabs.includes(it))];
+  return all.length <= TABS_MAX ? all : all.filter((it) => !it.isInMenu).slice(0, TABS_MAX);
 }
 
 /** @param {{ place: (typeof PLACES)[number], onClick?: () => void }} props */
@@ -87,7 +86,7 @@ function KeyHelp({ onClose }) {
     <div class="row"><button class="btn" onClick=${onClose}>Close</button></div><//>`;
 }
 
-/** The menu of a narrow screen, at the top right: it opens and closes the rest of the navigation. */
+/** The menu of a narrow screen, at the top right: it opens and closes the whole navigation. */
 function TopMenu() {
   const [isOpen, setOpen] = useState(false);
   const box = useRef(/** @type {HTMLElement | null} */ (null));
@@ -107,7 +106,7 @@ function TopMenu() {
   return html`<div class="top-menu" ref=${box} onKeyDown=${onKey}>
     <button ref=${button} class="btn icon" aria-label="Menu" aria-expanded=${String(isOpen)} aria-controls="top-menu" onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'x' : 'menu'} /></button>
     ${isOpen && html`<nav class="top-list" id="top-menu" aria-label="More"><${Workspaces} />
-      ${narrowPlaces()[1].map((it) => html`<${Place} key=${it.path} place=${it} onClick=${() => setOpen(false)} />`)}
+      ${places().map((it) => html`<${Place} key=${it.path} place=${it} onClick=${() => setOpen(false)} />`)}
       <div class="top-foot"><${Connection} />${user.value && html`<span class="row"><${Icon} name="user" />${user.value}</span>`}<button class="btn quiet" onClick=${signOut}>Sign out</button></div></nav>`}</div>`;
 }
 
@@ -126,7 +125,7 @@ export function Shell({ children }) {
         <button class="row foot-keys" onClick=${() => setHelp(true)}><kbd>?</kbd>keys <kbd>g</kbd>go to</button></div></header>
     <main class="main" id="main" tabindex="-1"><${Banners} />${children}</main></div>
     <${TopMenu} />
-    <nav class="tabs" aria-label="Main, small screens">${narrowPlaces()[0].map((it) => html`<${Place} key=${it.path} place=${it} />`)}</nav>
+    <nav class="tabs" aria-label="Main, small screens">${tabs().map((it) => html`<${Place} key=${it.path} place=${it} />`)}</nav>
     ${isHelp && html`<${KeyHelp} onClose=${() => setHelp(false)} />`}`;
 }
 

@@ -12,7 +12,7 @@ import { bytes } from '../lib/numbers.js';
 import { undoVersion } from '../note-undo.js';
 import { Failed } from './states.js';
 import { Icon } from './icon.js';
-import { saveAs } from './longtext.js';
+import { saveAs } from '../download.js';
 import { shortTime } from './note-list.js';
 
 /** @typedef {import('../note-store.js').NoteStore} NoteStore */

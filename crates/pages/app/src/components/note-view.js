@@ -19,7 +19,7 @@ import { Editor } from './editor.js';
 import { Failed, Loading } from './states.js';
 import { Markdown } from './markdown.js';
 import { NoteAbout } from './note-about.js';
-import { saveAs } from './longtext.js';
+import { saveAs } from '../download.js';
 import { useKeys } from './keys.js';
 
 /** @typedef {import('../note-store.js').NoteStore} NoteStore */

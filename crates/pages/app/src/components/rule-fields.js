@@ -52,8 +52,8 @@ export function SelectAt({ form, at, label, options, usual }) {
   return html`<div class="lab"><label for=${field.id}>${label}</label><span class="field"><select ...${field} value=${value} onChange=${onChange}>${options.map(([key, text]) => html`<option key=${key} value=${key}>${text}</option>`)}${!options.some(([key]) => key === value) && html`<option value=${value}>${value}</option>`}</select></span><${FaultText} faults=${faults} /></div>`;
 }
 
-/** A few values of which one holds. @param {{ label: string, value: string, options: [string, string][], at?: string, onPick: (key: string) => void }} props */
-export function Segments({ label, value, options, at, onPick }) {
+/** A few values of which one holds. @param {{ label: string, names?: Record<string, string>, value: string, options: [string, string][], at?: string, onPick: (key: string) => void }} props */
+export function Segments({ label, names, value, options, at, onPick }) {
   const onKey = (/** @type {KeyboardEvent} */ event) => {
     const by = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 })[event.key];
     if (!by) return;
@@ -64,7 +64,7 @@ export function Segments({ label, value, options, at, onPick }) {
     buttons[next].focus();
   };
   const isKnown = options.some(([key]) => key === value);
-  return html`<div class="seg" role="radiogroup" aria-label=${label} data-at=${at} onKeyDown=${onKey}>${options.map(([key, text], n) => html`<button key=${key} type="button" role="radio" aria-checked=${String(key === value)} tabindex=${key === value || (!isKnown && n === 0) ? 0 : -1} onClick=${() => onPick(key)}>${text}</button>`)}</div>`;
+  return html`<div class="seg" role="radiogroup" aria-label=${label} data-at=${at} onKeyDown=${onKey}>${options.map(([key, text], n) => html`<button key=${key} type="button" role="radio" aria-label=${names?.[key]} aria-checked=${String(key === value)} tabindex=${key === value || (!isKnown && n === 0) ? 0 : -1} onClick=${() => onPick(key)}>${text}</button>`)}</div>`;
 }
 
 /** @param {{ isOn: boolean, label: string, isDisabled?: boolean, onToggle: () => void }} props */

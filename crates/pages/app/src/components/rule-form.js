@@ -9,9 +9,12 @@ import { FaultText, faultsAt, Segments, SelectAt, Switch, TextAt } from './rule-
 
 /** @type {[string, string][]} */
 const TRIGGERS = [
-  ['automation_schedule.cron', 'Schedule'], ['workspace_event.note_changed', 'Note changed'], ['workspace_event.note_created', 'Note created'],
-  ['workspace_event.note_deleted', 'Note deleted'], ['webhook', 'Webhook'], ['manual', 'By hand'],
+  ['automation_schedule.cron', 'Schedule'], ['workspace_event.note_changed', 'Changed'], ['workspace_event.note_created', 'Created'],
+  ['workspace_event.note_deleted', 'Deleted'], ['webhook', 'Webhook'], ['manual', 'By hand'],
 ];
+
+/** @type {Record<string, string>} */
+const TRIGGER_NAMES = { 'workspace_event.note_changed': 'Note changed', 'workspace_event.note_created': 'Note created', 'workspace_event.note_deleted': 'Note deleted' };
 
 /** @type {[string, string][]} */
 const KINDS = [
@@ -45,8 +48,8 @@ function When({ form }) {
     return onChange(next.schedule ? next : withAt(next, '/schedule', { cron: '30 9 * * 1-5', timezone: Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC' }));
   };
   return html`<section><div class="step"><span class="k">When</span>it fires</div>
-    <${Segments} label="Trigger" at="/trigger" value=${draft.trigger} options=${TRIGGERS} onPick=${pick} /><${FaultText} faults=${faultsAt(faults, '/trigger')} />
-    ${draft.trigger === 'automation_schedule.cron' && html`<div class="f2"><${TextAt} form=${form} at="/schedule/cron" label="Cron: minute, hour, day, month, weekday" isMono=${true} isKept=${true} /><${TextAt} form=${form} at="/schedule/timezone" label="Time zone" list=${zones()} placeholder="UTC" /></div>
+    <${Segments} label="Trigger" names=${TRIGGER_NAMES} at="/trigger" value=${draft.trigger} options=${TRIGGERS} onPick=${pick} /><${FaultText} faults=${faultsAt(faults, '/trigger')} />
+    ${draft.trigger === 'automation_schedule.cron' && html`<div class="f2"><${TextAt} form=${form} at="/schedule/cron" label="Cron" hint="minute, hour, day, month, weekday" isMono=${true} isKept=${true} /><${TextAt} form=${form} at="/schedule/timezone" label="Time zone" list=${zones()} placeholder="UTC" /></div>
       <div class="f2"><${SelectAt} form=${form} at="/schedule/catch_up" label="If the server was off" usual="once" options=${[['once', 'the latest missed time fires once'], ['skip', 'missed times do not fire'], ['all', 'each missed time fires, 100 at most']]} />
       <${SelectAt} form=${form} at="/schedule/overlap" label="If a run is still working" usual="skip" options=${[['skip', 'the next time is skipped'], ['queue', 'the next run waits for it']]} /></div>`}
     ${draft.trigger === 'webhook' && html`<p class="small mid">Fires when another program calls this rule’s address, with a signature. The secret for it is shown once, when the rule is saved.</p>`}</section>`;
@@ -89,9 +92,8 @@ function Agent({ form, text }) {
   const mode = form.draft.action_json?.mode ?? '';
   const pick = (/** @type {string} */ next) => form.onChange(withAt(form.draft, '/action_json/mode', next === '' ? undefined : next));
   return html`${text('request', 'Request', { isLong: true, placeholder: 'File this note.' })}
-    <div class="f2"><div class="lab"><span>Its changes</span><${Segments} label="Its changes" at="/action_json/mode" value=${mode} options=${[['reviewed', 'Review first'], ['yolo', 'Apply at once'], ['', 'As configured']]} onPick=${pick} /><${FaultText} faults=${faultsAt(form.faults, '/action_json/mode')} /></div>
-      ${text('loop/max_iterations', 'Loops at most', { isNumber: true, placeholder: '100' })}</div>
-    <div class="f2">${text('scope/max_notes_per_loop', 'New notes in a loop at most', { isNumber: true, placeholder: '10' })}${text('scope/max_edits_per_loop', 'Edits in a loop at most', { isNumber: true, placeholder: '20' })}</div>
+    <div class="lab"><span>Its changes</span><${Segments} label="Its changes" at="/action_json/mode" value=${mode} options=${[['reviewed', 'Review first'], ['yolo', 'Apply at once'], ['', 'As configured']]} onPick=${pick} /><${FaultText} faults=${faultsAt(form.faults, '/action_json/mode')} /></div>
+    <div class="f2 f3">${text('loop/max_iterations', 'Loops at most', { isNumber: true, placeholder: '100' })}${text('scope/max_notes_per_loop', 'New notes in a loop at most', { isNumber: true, placeholder: '10' })}${text('scope/max_edits_per_loop', 'Edits in a loop at most', { isNumber: true, placeholder: '20' })}</div>
     <details><summary class="small">Model and memory</summary><div class="f2 in-details">${text('provider/provider_kind', 'Provider', { placeholder: 'as configured' })}${text('provider/model', 'Model', { placeholder: 'as configured' })}${text('prompt_path', 'Prompt file', { isMono: true, placeholder: './data/agent-prompt.json' })}${text('memory/kv_store_path', 'Memory', { isMono: true, placeholder: './data/agent-kv-store.json' })}</div></details>`;
 }
 

@@ -94,5 +94,5 @@ export function AsJson({ draft, faults, onChange }) {
     ${faults.map((it) => html`<p key=${it.at + it.message} class="tiny c-bad mono">${it.at || '/'}</p>`)}
     ${isOpen
       ? html`<textarea ref=${field} class="textarea mono small json-field" spellcheck="false" aria-label="The rule as JSON" aria-invalid=${isBroken ? 'true' : undefined} value=${shown} onInput=${onInput}></textarea>${isBroken && html`<p class="fault">This is no JSON yet; the form keeps the last text that was.</p>`}`
-      : html`<pre class="code json-view" tabindex="0" aria-label="The rule as JSON">${text.split('\n').map((line, at) => (marked.has(at) ? html`<span key=${at} class="hl">${line}\n</span>` : html`<span key=${at}>${line}\n</span>`))}</pre>`}</section>`;
+      : html`<pre class="code json-view" tabindex="0" aria-label="The rule as JSON">${text.split('\n').map((line, at) => (marked.has(at) ? html`<span key=${at} class="hl">${line}</span>` : html`<span key=${at}>${line}</span>`))}</pre>`}</section>`;
 }

@@ -121,5 +121,5 @@ export function LoginAgain() {
   return html`<${Dialog} title="This session has ended" onClose=${() => {}}>
     <p class="small">Sign in again to continue. What you wrote is still here.</p>
     <${LoginForm} way=${site.value?.login ?? 'link'} />
-    <button class="link small login-leave" onClick=${signOut}>Leave this page and sign in with another account</button><//>`;
+    <button class="link small login-leave" onClick=${signOut}>Leave this page and use another account</button><//>`;
 }
