@@ -26,6 +26,7 @@ const SAVE_MS = 600;
 const SAVE_MOST_MS = 5000;
 const RETRY_MS = [500, 1000, 2000, 5000];
 const TINT_MS = 3000;
+const END_MS = 1000;
 
 /** @type {Map<string, NoteStore>} */
 const stores = new Map();
@@ -96,6 +97,7 @@ export class NoteStore {
     this.timer = 0;
     this.retryTimer = 0;
     this.tintTimer = 0;
+    this.endTimer = 0;
     this.dirtySince = 0;
     this.draftKey = '';
     /** @type {(() => void)[]} */
@@ -153,8 +155,14 @@ export class NoteStore {
     return () => {
       this.users -= 1;
       this.saveNow();
-      this.endIfDone();
+      this.endLater();
     };
+  }
+
+  // The next view of the same note takes the store over: it is not ended between the two.
+  endLater() {
+    clearTimeout(this.endTimer);
+    this.endTimer = setTimeout(() => this.endIfDone(), END_MS);
   }
 
   /** A store that is not shown lives until all is saved. */
@@ -162,7 +170,7 @@ export class NoteStore {
     if (this.users > 0 || !['saved', 'failed'].includes(this.status.value)) return;
     this.ends.forEach((it) => it());
     clearTimeout(this.retryTimer);
-    stores.delete(this.noteId);
+    if (stores.get(this.noteId) === this) stores.delete(this.noteId);
   }
 
   /** @returns {Promise<Note>} */
@@ -229,7 +237,7 @@ export class NoteStore {
     } finally {
       this.isBusy = false;
     }
-    this.endIfDone();
+    if (this.users === 0) this.endLater();
   }
 
   /** One request. @returns {Promise<boolean>} whether there is more to send at once */
@@ -383,7 +391,6 @@ export class NoteStore {
     this.status.value = 'choice';
     say(`${by} changed the same place of this note`);
     void this.keepDraft();
-    this.finishChoice();
   }
 
   /** @param {Mine} merged @param {string} by */
