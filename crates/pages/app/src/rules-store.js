@@ -45,9 +45,12 @@ export const checkRule = (rule, signal) => api('POST', '/api/automation/rules/ch
 /** Keys that the server gives and does not take. */
 const GIVEN = ['rule_id', 'version', 'created_at', 'updated_at', 'sentence', 'next_firing_at', 'last_run', 'has_secret', 'secret', 'workspace_id'];
 
-/** A rule as a person writes it. @param {Rule} rule */
+const ORDER = ['name', 'enabled', 'trigger', 'schedule', 'condition_json', 'action_json'];
+
+/** A rule as a person writes it: the keys in the order of the form, then all others. @param {Rule} rule */
 export function writable(rule) {
-  return Object.fromEntries(Object.entries(rule).filter(([key]) => !GIVEN.includes(key)));
+  const place = (/** @type {string} */ key) => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length);
+  return Object.fromEntries(Object.entries(rule).filter(([key]) => !GIVEN.includes(key)).toSorted(([a], [b]) => place(a) - place(b)));
 }
 
 /** @param {any} draft @param {Rule | null} saved @returns {Promise<Rule>} */
@@ -71,5 +74,5 @@ export const launchRule = (ruleId, eventId) => api('POST', `/api/automation/rule
 export const readRuns = (ruleId, offset) => api('GET', `/api/automation/runs?workspace_id=${workspaceId()}&rule_id=${ruleId}&limit=30&offset=${offset}`);
 
 export const NEW_RULE = {
-  name: '', trigger: 'workspace_event.note_created', condition_json: {}, action_json: { kind: 'kjxlkj_agent', mode: 'reviewed', request: '' }, enabled: true,
+  name: '', enabled: true, trigger: 'workspace_event.note_created', condition_json: {}, action_json: { kind: 'kjxlkj_agent', mode: 'reviewed', request: '' },
 };

@@ -69,19 +69,26 @@ async function ask(base, method, at, body, token) {
   return text ? JSON.parse(text) : null;
 }
 
+/** Whether the program sends the pages of this repository: one that was built before sends others, or none. */
+async function sendsThese(base) {
+  const index = await fetch(`${base}/notes`);
+  return index.ok && (await index.text()) === readFileSync(path.join(APP, 'index.html'), 'utf8');
+}
+
 /**
- * A proxy before the program. Where the program sends no pages itself, it sends those of this repository.
+ * A proxy before the program. Where the program does not send the pages of this repository, the proxy does.
  * `how` may be changed at any time: `isCut` answers nothing, `hasSockets` lets sockets through, `version` is another build.
  */
 export async function startProxy(workspace) {
   const how = { isCut: false, hasSockets: true, version: null, holdMs: 0 };
   const hasPages = (await fetch(`${workspace.base}/api/site`)).ok;
+  const isBuilt = await sendsThese(workspace.base);
   const open = new Set();
   const server = http.createServer((request, response) => {
     if (how.isCut) return request.socket.destroy();
     const at = new URL(request.url, 'http://x').pathname;
     if (at === '/api/site' && (!hasPages || how.version)) return void site(workspace, hasPages, how, response);
-    if (at.startsWith('/api/') || at === '/healthz' || at === '/readyz') return void setTimeout(() => pass(workspace, request, response), how.holdMs);
+    if (isBuilt || at.startsWith('/api/') || at === '/healthz' || at === '/readyz') return void setTimeout(() => pass(workspace, request, response), how.holdMs);
     return file(at, response);
   });
   server.on('connection', (socket) => {

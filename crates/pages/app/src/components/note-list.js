@@ -22,7 +22,8 @@ const CHIPS = 6;
 export function shortTime(iso) {
   const ms = Date.parse(iso);
   const day = dayName(ms, now.value);
-  return day === 'Today' ? clock(ms) : day === 'Yesterday' ? `yesterday ${clock(ms)}` : new Date(ms).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+  const isToday = new Date(ms).toDateString() === new Date(now.value).toDateString();
+  return isToday ? clock(ms) : day === 'Yesterday' ? `yesterday ${clock(ms)}` : new Date(ms).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 }
 
 /** @param {{ selected: string, onChosen: () => void, onFail: (error: unknown) => void }} props */
