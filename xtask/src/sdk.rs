@@ -1,6 +1,6 @@
 //! The official client SDKs that the server's tests use and that requests are held to, the verifier that receipts are
-//! shown to, the tool that makes up requests from an OpenAPI document, and what drives a browser: exact versions, installed once
-//! below `target`.
+//! shown to, the tool that makes up requests from an OpenAPI document, and what drives a browser: exact versions,
+//! installed once below `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -148,8 +148,8 @@ fn listed(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
         .collect()
 }
 
-/// The tests need the toolchain, git, a POSIX shell, Python, bubblewrap and Chromium, and once the network, for the SDKs; all
-/// that is missing and cannot be installed is named at once.
+/// The tests need the toolchain, git, a POSIX shell, Python, bubblewrap and Chromium, and once the network, for the SDKs;
+/// all that is missing and cannot be installed is named at once.
 fn prerequisites() -> Result<(), Fault> {
     let needed: [(&str, &[&str], &str); 5] = [
         (

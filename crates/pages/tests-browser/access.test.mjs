@@ -9,7 +9,7 @@ after(close);
 
 const PAGES = [
   ['/runs', '.r .goal'], ['/runs?state=cancelled', '.empty'], ['/runs/done0001/t/2', '.diff'], ['/runs/done0001/t/1', '.call-view'], ['/runs/done0001/saw/3', '.msg'], ['/runs/done0001/t/4?tab=entries', '.entries'],
-  ['/runs/done0001/log#e7', '.det .kv'], ['/runs/runs0001', '.now'], ['/runs/wait0001', '.steps'], ['/inbox', '.cmd mark'], ['/runs/done0001/vs/fail0001', '.cmp'], ['/verify', '.drop'], ['/settings', '.chip'],
+  ['/runs/done0001/log#e7', '.det .kv'], ['/runs/runs0001', '.now'], ['/runs/wait0001', '.head .st'], ['/work', '.empty'], ['/inbox', '.cmd mark'], ['/runs/done0001/vs/fail0001', '.cmp'], ['/verify', '.drop'], ['/settings', '.chip'],
 ];
 
 for (const theme of ['light', 'dark']) {

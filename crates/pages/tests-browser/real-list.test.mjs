@@ -61,7 +61,7 @@ test('a run that begins waits behind a button, and its row changes while it runs
   assert.ok(!(await goals(page)).includes('Begins just now'));
   await page.keyboard.press('.');
   await until(page, () => document.querySelector('.list').innerText.includes('Begins just now'));
-  assert.match(await page.locator('.r', { hasText: 'Begins just now' }).innerText(), /Running/);
+  assert.match(await page.locator('.r', { hasText: 'Begins just now' }).innerText(), /Turn 2/);
   child.kill('SIGKILL');
   // The server notices that nobody drives it; the row changes where it stands.
   await until(page, () => [...document.querySelectorAll('.r')].some((it) => it.innerText.includes('Begins just now') && it.innerText.includes('Interrupted')));

@@ -26,7 +26,7 @@ test('a chip filters by state, the address says so, and Clear takes it back', as
   await page.getByRole('button', { name: /Hit a limit/ }).click();
   await until(page, () => document.querySelectorAll('.r .goal').length === 1);
   assert.match(page.url(), /state=limit/);
-  assert.match(await textOf(page, '.chip:last-child'), /Cancelled\s*0/);
+  assert.match(await textOf(page, '.filters .chip:last-child'), /Cancelled\s*0/);
   await page.getByRole('button', { name: /^Cancelled/ }).click();
   await page.getByRole('button', { name: 'Clear the filters' }).click();
   await until(page, () => document.querySelectorAll('.r .goal').length === 5);
@@ -157,7 +157,7 @@ test('keys are listed under ?, and Esc closes the list and gives the focus back'
   assert.match(await dialog.innerText(), /Next run[\s\S]*Compare the two/);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  assert.ok(await page.evaluate(() => document.activeElement?.hasAttribute('data-run')));
+  await until(page, () => document.activeElement?.hasAttribute('data-run'));
   await page.keyboard.press('g');
   await page.keyboard.press('i');
   await page.waitForURL(/\/inbox/);

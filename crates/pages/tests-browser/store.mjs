@@ -42,10 +42,8 @@ export class Store {
     child.stdout.on('data', (it) => (said.out += it));
     child.stderr.on('data', (it) => (said.err += it));
     this.children.add(child);
-    const ended = new Promise((settle) => child.on('close', (code) => {
-      this.children.delete(child);
-      settle({ code, ...said });
-    }));
+    child.on('exit', () => this.children.delete(child));
+    const ended = new Promise((settle) => child.on('close', (code) => settle({ code, ...said })));
     return { child, ended };
   }
 
@@ -75,11 +73,11 @@ export class Store {
 
   /** Ends what still runs and takes everything away. */
   async end() {
-    const left = [...this.children];
-    await Promise.all(left.map((it) => new Promise((settle) => {
-      it.on('close', settle);
-      it.kill('SIGKILL');
-    })));
+    const left = [...this.children].map((it) => new Promise((settle) => {
+      it.on('exit', settle);
+      it.kill('SIGTERM');
+    }));
+    await Promise.all(left);
     rmSync(this.dir, { recursive: true, force: true });
   }
 }

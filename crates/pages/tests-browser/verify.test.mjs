@@ -14,7 +14,7 @@ async function checked(...texts) {
   const it = await open('/verify', { world: usualWorld() });
   await it.page.waitForSelector('.drop');
   const requests = [];
-  it.page.on('request', (request) => !request.url().includes('/api/') && requests.push(request.url()));
+  it.page.on('request', (request) => !/\/(api|src)\//.test(request.url()) || request.method() !== 'GET' ? requests.push(request.url()) : 0);
   await it.page.setInputFiles('input[type=file]', texts.map((text, at) => file(text, `R${at}.json`)));
   await it.page.waitForSelector('.receipt');
   return { ...it, requests };
@@ -44,7 +44,7 @@ const FORGED = [
   ['an admission that was none', ['{"admitted":true}', '{"admitted":false}'], ['Hash', 'Admission', 'Signature']],
   ['attempts that were not allowed', ['"format":1', '"earlier_attempts":[{"execution_time_ms":1,"status":"failure"}],"format":1'], ['Hash', 'Attempts', 'Signature']],
   ['a merged file that it did not change', ['"metrics"', '"merged":[{"path":"other.txt"}],"metrics"'], ['Hash', 'Merged files', 'Signature']],
-  ['a change by others that it denies', ['"chain_index"', '"changed_meanwhile":true,"chain_index"'], ['Hash', 'Changes by others', 'Signature']],
+  ['a change by others that it denies', ['"content_hash"', '"changed_meanwhile":true,"content_hash"'], ['Hash', 'Changes by others', 'Signature']],
   ['a run that was not done', ['"termination":"done"', '"termination":"fatal"'], ['Hash', 'End', 'Signature']],
 ];
 for (const [what, [from, to], expected] of FORGED) {

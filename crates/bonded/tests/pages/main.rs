@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bonded_testkit::installed::installed;
 use bonded_testkit::place::program;
 
-/// One browser at a time: it has processes of its own, and what it measures must not be the other browsers.
-static BROWSER: Mutex<()> = Mutex::new(());
+/// Two browsers at a time: each has processes of its own, and more of them only wait for each other.
+static BROWSERS: [Mutex<()>; 2] = [Mutex::new(()), Mutex::new(())];
+static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// A check that takes longer has hung.
 const CHECK_MS_MAX: u32 = 240_000;
@@ -34,9 +36,10 @@ fn check(name: &str) {
     let Some(mut node) = node() else {
         return;
     };
-    let _alone = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = &BROWSERS[NEXT.fetch_add(1, Ordering::Relaxed) % BROWSERS.len()];
+    let _place = place.lock().unwrap_or_else(PoisonError::into_inner);
     let output = node
-        .arg("--test-reporter=tap")
+        .args(["--test-reporter=tap", "--test-force-exit"])
         .arg(format!("--test-timeout={CHECK_MS_MAX}"))
         .arg(pages().join("tests-browser").join(file_of(name)))
         .output()
@@ -72,7 +75,6 @@ fn failures(output: &Output) -> String {
     }
 }
 
-
 macro_rules! checks {
     ($($name:ident,)*) => {
         $(
@@ -97,21 +99,8 @@ macro_rules! checks {
 }
 
 checks![
-    access,
-    compare,
-    hostile,
-    inbox,
-    libraries,
-    real_inbox,
-    real_list,
-    real_run,
-    real_size,
-    run,
-    runs,
-    size,
-    states,
-    verify,
-    work,
+    access, compare, hostile, inbox, libraries, real_inbox, real_list, real_run, real_size,
+    real_work, run, runs, size, states, verify, work,
 ];
 
 #[test]

@@ -32,7 +32,7 @@ function Compared({ path, after, isNew, isPart, around = 3, name, mark, diff }) 
   const [most, setMost] = useState(ROWS_MAX);
   const rows = useMemo(() => withOpened(folded(diff.lines, around), diff.lines, open), [diff, open]);
   const offsets = useMemo(() => (mark ? offsetsOf(after) : []), [after, mark]);
-  return html`<div class=${isPart ? 'diff part' : 'diff'}><header><${Icon} name="file" /><span class="mono u cut">${safe(path)}</span>${isNew && html`<span class="st off">new file</span>`}<span class="grow"></span><span class="tiny"><span class="c-ok">+${diff.added}</span> <span class="c-bad">−${diff.removed}</span></span></header>
+  return html`<div class=${isPart ? 'diff part' : 'diff'}><header><${Icon} name="file" /><span class="mono u cut">${safe(path)}</span>${isNew && html`<span class="st off">new file</span>`}<span class="grow"></span><span class="tiny"><span class="c-ok">+${diff.added}</span>${diff.removed > 0 && html` <span class="c-bad">−${diff.removed}</span>`}</span></header>
     <table aria-label=${`Changes of ${path}: ${diff.added} lines added, ${diff.removed} removed`}><tbody>
       ${rows.slice(0, most).map((row) => 'fold' in row
         ? html`<tr key=${`f${row.from}`} class="x"><td class="n"></td><td class="n"></td><td class="s"></td><td><button class="link" onClick=${() => setOpen([...open, row.from])}>${counted(row.fold, 'line')} the same</button></td></tr>`

@@ -1,6 +1,6 @@
 // The outline: every call, failure and pause of a run, in order.
 import { cls, html } from '../html.js';
-import { useMemo } from '../../vendor/hooks.js';
+import { useMemo, useRef } from '../../vendor/hooks.js';
 import { runPath } from '../router.js';
 import { rem, useNarrow } from '../hooks.js';
 import { standing } from '../lib/fold.js';
@@ -26,7 +26,9 @@ export function Outline({ rows, runId, selected, asOf, isUntrusted, onNear, scro
     const [head, item] = [rem(2.125), rem(isNarrow ? 2.5 : 1.75)];
     return (/** @type {OutlineRow} */ row) => row.type === 'turn' ? head : row.type === 'gap' ? Math.max(rem(2), (row.to - row.from + 1) * rem(PER_ENTRY)) : item;
   }, [isNarrow]);
-  const render = (/** @type {OutlineRow} */ row) => html`<${Row} row=${row} runId=${runId} selected=${selected} isUntrusted=${isUntrusted} onToggle=${onToggle} isLater=${asOf !== null && row.type !== 'gap' && row.turn.turn >= asOf} />`;
+  const toggle = useRef(onToggle);
+  toggle.current = onToggle;
+  const render = useMemo(() => (/** @type {OutlineRow} */ row) => html`<${Row} row=${row} runId=${runId} selected=${selected} isUntrusted=${isUntrusted} onToggle=${(/** @type {string} */ id) => toggle.current(id)} isLater=${asOf !== null && row.type !== 'gap' && row.turn.turn >= asOf} />`, [runId, selected.turn, selected.call, isUntrusted, asOf]);
   const onRange = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ part) => {
     for (let at = from; at <= to; at += 1) {
       const row = rows[at];

@@ -34,7 +34,7 @@ function Bars({ turns, line, selected, asOf, onSelect }) {
   const chosen = line.turns.find((it) => it.turn === selected);
   const later = asOf === null ? undefined : line.turns.find((it) => it.turn === asOf);
   return html`<div class="tl" role="region" aria-label="Timeline chart" tabindex="0">
-    <svg class="lanes" aria-hidden="true" height=${height} width="68"><text y=${MODEL_Y + 11}>Model</text><text y=${CALLS_Y + 10}>Calls</text>${line.agents.length > 0 && html`<text y=${agentsY + 10}>Agents</text>`}${line.people.length > 0 && html`<text y=${peopleY + 12}>People</text>`}</svg>
+    <svg class="lanes" aria-hidden="true" height=${height} width="68"><text y=${MODEL_Y + 11}>Model</text><text y=${CALLS_Y + 10}>Calls</text>${line.agents.map((it, lane) => html`<text key=${it.runId} y=${agentsY + lane * LANE + 10}>${it.name.length > 10 ? `${it.name.slice(0, 9)}…` : it.name}<title>${it.name}</title></text>`)}${line.people.length > 0 && html`<text y=${peopleY + 12}>People</text>`}</svg>
     <svg class="plot" role="img" height=${height} aria-label=${timelineWords(turns, line.agents, duration)}>
       ${chosen && html`<rect class="sel" x=${pc(chosen.x)} y="0" width=${pc(Math.max(0.4, chosen.w))} height=${height} />`}
       <${Grid} line=${line} selected=${selected} height=${height} onSelect=${onSelect} />
@@ -101,10 +101,8 @@ function Agents({ line, y }) {
     const top = y + lane * LANE;
     const from = Math.min(...bars.map((it) => it.x));
     const to = Math.max(...bars.map((it) => it.x + it.w));
-    const isLeft = from > name.length * LETTER + 2;
     return html`<g key=${runId} class="lane" onClick=${() => go(runPath(runId))}><rect class="agent" x=${pc(from)} y=${top} width=${pc(Math.max(0.6, to - from))} height="13" rx="3"><title>${name}, run ${runId}</title></rect>
-      ${bars.map((it, at) => html`<rect key=${at} class=${it.kind} x=${pc(it.x)} y=${top + 3} width=${pc(Math.max(0.15, it.w))} height="7"><title>${it.title}</title></rect>`)}
-      <text x=${pc(isLeft ? from : to)} dx=${isLeft ? -8 : 8} y=${top + 10} text-anchor=${isLeft ? 'end' : 'start'}>${name}</text></g>`;
+      ${bars.map((it, at) => html`<rect key=${at} class=${it.kind} x=${pc(it.x)} y=${top + 3} width=${pc(Math.max(0.15, it.w))} height="7"><title>${it.title}</title></rect>`)}</g>`;
   });
 }
 

@@ -68,9 +68,26 @@ export function Windowed({ rows, height, keyOf, render, keep, scrollTo, onRange,
     if (scrollTo) showRow(box ? outer.current : null, list.current, tops, scrollTo.at, scrollTo.isExact);
   }, [scrollTo]);
   const shown = drawn(range, rows.length, keep);
+  const cell = useCells(tops, render, (at) => html`<li key=${keyOf(rows[at])} style=${{ position: 'absolute', top: `${tops[at]}px`, left: 0, right: 0, height: `${tops[at + 1] - tops[at]}px` }}>${render(rows[at], at)}</li>`);
   return html`<div ref=${outer} class=${box ?? ''}><ul ref=${list} class=${name ?? ''} aria-label=${label} role="list" style=${{ height: `${tops[rows.length]}px`, position: 'relative' }}>
-    ${shown.map((at) => html`<li key=${keyOf(rows[at])} style=${{ position: 'absolute', top: `${tops[at]}px`, left: 0, right: 0, height: `${tops[at + 1] - tops[at]}px` }}>${render(rows[at], at)}</li>`)}
+    ${shown.map(cell)}
   </ul></div>`;
+}
+
+/**
+ * Rows that were drawn before are handed out again as they were, so that scrolling draws the new ones alone. For that a list
+ * gives the same `render` as long as its rows look the same.
+ * @param {number[]} tops @param {unknown} render @param {(at: number) => any} draw
+ */
+function useCells(tops, render, draw) {
+  const known = useRef(/** @type {{ tops: unknown, render: unknown, cells: Map<number, any> }} */ ({ tops: null, render: null, cells: new Map() }));
+  if (known.current.tops !== tops || known.current.render !== render) known.current = { tops, render, cells: new Map() };
+  const { cells } = known.current;
+  return (/** @type {number} */ at) => {
+    const cell = cells.get(at) ?? draw(at);
+    cells.set(at, cell);
+    return cell;
+  };
 }
 
 /** The rows to draw; the one with the focus is always among them. @param {number[]} range @param {number} length @param {number | undefined} keep */
