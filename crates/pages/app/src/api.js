@@ -92,12 +92,13 @@ async function renewMark() {
 
 // What is refused here says nothing about the session that is there.
 const OPEN = /^\/api\/(session|auth\/(login|invitation)|setup\/)/;
+const isAboutPassword = (/** @type {string} */ path, /** @type {string} */ code) => path.endsWith('/password') && code === 'INVALID_CREDENTIALS';
 
 /** @param {Response} response @param {string} path */
 async function refusal(response, path) {
   const body = await response.json().catch(() => ({}));
   const error = body.error ?? body;
-  if (response.status === 401 && !OPEN.test(path)) endSession();
+  if (response.status === 401 && !OPEN.test(path) && !isAboutPassword(path, error.code)) endSession();
   const requestId = error.request_id ?? response.headers.get('x-request-id') ?? '';
   return new ApiError(response.status, error.code ?? `http_${response.status}`, error.message ?? response.statusText, requestId, error.details);
 }

@@ -113,7 +113,7 @@ test('with the keyboard alone: sign in, find a note, write, save, make a rule', 
   await page.locator('.nl-row').first().waitFor();
   await page.keyboard.press('Control+k');
   await until(page, () => document.activeElement?.id === 'note-search');
-  await page.keyboard.type('process');
+  await page.keyboard.type('work through');
   await until(page, () => document.querySelectorAll('.nl-row').length === 1);
   await page.keyboard.press('Enter');
   await page.locator('.ed-field').waitFor();
