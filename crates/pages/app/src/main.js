@@ -4,12 +4,12 @@ import { useEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from './html.js';
 import { readSite, signIn, takeUpSession } from './api.js';
 import { stayLive } from './live.js';
-import { go, route } from './router.js';
-import { auth } from './state.js';
+import { go, onLeave, route } from './router.js';
+import { auth, isOutdated, site } from './state.js';
 import { kept } from './storage.js';
 import { readInbox, watchInbox } from './inbox-watch.js';
 import { Shell } from './shell.js';
-import { Login } from './pages/login.js';
+import { Login, LoginAgain } from './pages/login.js';
 import Runs from './pages/runs.js';
 import { Empty, Failed, Loading } from './components/states.js';
 
@@ -21,13 +21,17 @@ const LATER = {
   inbox: () => import('./pages/inbox.js'),
   verify: () => import('./pages/verify.js'),
   work: () => import('./pages/work.js'),
+  notes: () => import('./pages/notes.js'),
+  rules: () => import('./pages/rules.js'),
+  queue: () => import('./pages/queue.js'),
   settings: () => import('./pages/settings.js'),
 };
 
 /** @param {string[]} parts */
 function pageOf(parts) {
   const [first, , third] = parts;
-  if (first === undefined) return 'home';
+  // A person who is signed in already has nothing more to do there.
+  if (first === undefined || first === 'login') return 'home';
   if (first === 'runs') return parts.length < 2 ? 'runs' : third === 'vs' ? 'compare' : 'run';
   return first in LATER && first !== 'run' && first !== 'compare' ? first : 'missing';
 }
@@ -46,7 +50,7 @@ function Later({ name }) {
   return html`<${page.view} />`;
 }
 
-const Missing = () => html`<div class="bar"><h1>Not found</h1></div><div class="page"><${Empty} title="There is no such page"><a class="btn" href="/runs">Go to the runs</a><//></div>`;
+const Missing = () => html`<div class="bar"><h1>Not found</h1></div><div class="page"><${Empty} title="There is no such page"><a class="btn" href="/">Go to the first page</a><//></div>`;
 
 /** A fault in one page leaves the rest usable. */
 class Guard extends Component {
@@ -65,19 +69,23 @@ function App() {
   const page = pageOf(route.value.parts);
   const place = useRef(page);
   useEffect(() => {
-    if (page === 'home') go('/runs', { isReplaced: true });
+    if (page === 'home' && auth.value === 'in') go(firstPlace(), { isReplaced: true });
     if (place.current !== page) {
       // Who reads with the keyboard begins at the new page, not where the link was.
       document.getElementById('main')?.focus({ preventScroll: true });
       scrollTo(0, 0);
     }
     place.current = page;
-  }, [page]);
+  }, [page, auth.value]);
   if (auth.value === 'unknown') return html`<div class="page"><${Loading} /></div>`;
-  if (auth.value !== 'in') return html`<${Login} failure=${linkFailure} />`;
-  const view = page === 'runs' || page === 'home' ? html`<${Runs} />` : page === 'missing' ? html`<${Missing} />` : html`<${Later} name=${page} />`;
-  return html`<${Shell}><${Guard} key=${page}>${view}<//><//>`;
+  if (auth.value === 'out') return html`<${Login} failure=${linkFailure} />`;
+  const view = page === 'runs' ? html`<${Runs} />` : page === 'home' ? null : page === 'missing' ? html`<${Missing} />` : html`<${Later} name=${page} />`;
+  // A session that ends leaves the page as it is: what was being written stays in its place.
+  return html`<${Shell}><${Guard} key=${page}>${view}<//><//>${auth.value === 'ended' && html`<${LoginAgain} />`}`;
 }
+
+/** What a server has decides where one begins. */
+const firstPlace = () => (site.value?.has.includes('runs') || !site.value?.has.includes('notes') ? '/runs' : '/notes');
 
 /** Why the link in the address did not work. @type {unknown} */
 let linkFailure = null;
@@ -110,7 +118,10 @@ async function start() {
   render(html`<${App} />`, root);
   watchInbox();
   auth.subscribe((is) => is === 'in' && void readInbox().catch(() => {}));
-  void stayLive();
+  // The pages of another build are loaded at the next step, when nothing is being written here.
+  onLeave((to) => isOutdated.value && (location.assign(to), true));
+  if (site.value?.has.includes('runs')) void stayLive();
+  if (site.value?.kind === 'workspace') void import('./socket.js').then((it) => it.stayConnected());
 }
 
 void start();

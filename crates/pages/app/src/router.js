@@ -24,8 +24,15 @@ export const route = signal(read());
 
 addEventListener('popstate', () => (route.value = read()));
 
+/** A part that may take a step over: true where it did. @type {(to: string) => boolean} */
+let takeOver = () => false;
+
+/** @param {(to: string) => boolean} take */
+export const onLeave = (take) => void (takeOver = take);
+
 /** @param {string} to @param {{ isReplaced?: boolean }} [how] */
 export function go(to, how = {}) {
+  if (!how.isReplaced && takeOver(to)) return;
   if (how.isReplaced) history.replaceState(null, '', to);
   else history.pushState(null, '', to);
   route.value = read();
@@ -44,6 +51,10 @@ export function setQuery(changes) {
 
 /** @param {string} id */
 export const runPath = (id) => `/runs/${encodeURIComponent(id)}`;
+/** @param {string} id */
+export const notePath = (id) => `/notes/${encodeURIComponent(id)}`;
+/** @param {string} id */
+export const rulePath = (id) => `/rules/${encodeURIComponent(id)}`;
 
 /** @param {string} plan @param {string | null} [item] */
 export const itemPath = (plan, item) => `/work/${encodeURIComponent(plan)}${item ? `/${encodeURIComponent(item)}` : ''}`;

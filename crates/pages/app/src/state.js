@@ -9,8 +9,25 @@ export const auth = signal('unknown');
 
 export const user = signal('');
 
+/** Who is signed in to a workspace. @type {import('../vendor/signals.js').Signal<{ id: string, isOwner: boolean } | null>} */
+export const me = signal(null);
+
 /** @type {import('../vendor/signals.js').Signal<{ mode: 'connecting' | 'live' | 'polling' | 'offline', since: number }>} */
 export const connection = signal({ mode: 'connecting', since: Date.now() });
+
+/** The same for the socket of a workspace. @type {import('../vendor/signals.js').Signal<{ mode: 'connecting' | 'live' | 'polling' | 'offline', since: number }>} */
+export const wire = signal({ mode: 'connecting', since: Date.now() });
+
+/** What is said about both: the worse of them. */
+export const link = computed(() => {
+  if (site.value?.kind !== 'workspace') return connection.value;
+  if (!site.value.has.includes('runs')) return wire.value;
+  const rank = (/** @type {{ mode: string }} */ it) => ['live', 'connecting', 'polling', 'offline'].indexOf(it.mode);
+  return rank(wire.value) >= rank(connection.value) ? wire.value : connection.value;
+});
+
+/** Grows when a person does not want to wait for the next try. */
+export const tries = signal(0);
 
 export const isOffline = computed(() => connection.value.mode === 'offline');
 
@@ -21,6 +38,20 @@ export const isOutdated = signal(false);
 export const inbox = signal(null);
 
 export const waitingCount = computed(() => inbox.value?.length ?? 0);
+
+/** Changes of agents that wait for a person, in a workspace. */
+export const queueCount = signal(0);
+
+/** The workspaces of the person who is signed in, and the one that is shown. @type {import('../vendor/signals.js').Signal<{ all: import('./workspace-types.js').Workspace[], current: import('./workspace-types.js').Workspace | null }>} */
+export const workspaces = signal({ all: [], current: null });
+
+/** The role in the workspace that is shown decides what is offered; the server decides what is done. */
+const RANKS = ['viewer', 'editor', 'admin', 'owner'];
+/** @param {'viewer' | 'editor' | 'admin' | 'owner'} role */
+export function hasRole(role) {
+  const { current } = workspaces.value;
+  return current !== null && current.state === 'active' && RANKS.indexOf(current.role ?? 'viewer') >= RANKS.indexOf(role);
+}
 
 /** How far the server's clock is from this one. */
 let offset = 0;

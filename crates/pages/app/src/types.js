@@ -29,7 +29,7 @@
  *   call?: string, isNew: boolean }} Message
  * @typedef {{ turn: number, messages: Message[], tools: string[], estimatedTokens: number | null }} Saw
  * @typedef {{ version: string, kind: 'store' | 'agents' | 'workspace', has: string[],
- *   login: 'link' | 'token' | 'password', now: number }} Site
+ *   login: 'link' | 'token' | 'password', needsSetup?: boolean, now: number }} Site
  * @typedef {{ max: number, used: number | null }} Used
  * @typedef {{ id: string, description: string, agent: string, dependencies: string[], level: number, state: string, why: string | null,
  *   limits: { files: Used, toolOps: Used, delta: Used, timeMs: Used }, testCommand: string | null, runIds: string[],
