@@ -174,40 +174,24 @@ fn whole(entry: &Entry) -> String {
             lines.extend(text.lines().map(|line| format!("    {}", printable(line))));
         }
     };
-    match &entry.event {
-        Event::DecisionMade(decision) => {
-            part("reasoning", &decision.answer.reasoning);
-            part("text", &decision.answer.text);
-            for call in &decision.calls {
-                let (id, tool) = (text::brief(&call.id, 80), text::brief(&call.tool, 80));
-                part(&format!("call {id} {tool}"), &call.arguments);
-                if let Some(refusal) = &call.refused {
-                    part("refused", &refusal.message);
-                }
+    // What has no form of its own is shown as it is kept, so that a new kind of event is shown whole too.
+    if let Event::DecisionMade(decision) = &entry.event {
+        part("reasoning", &decision.answer.reasoning);
+        part("text", &decision.answer.text);
+        for call in &decision.calls {
+            let (id, tool) = (text::brief(&call.id, 80), text::brief(&call.tool, 80));
+            part(&format!("call {id} {tool}"), &call.arguments);
+            if let Some(refusal) = &call.refused {
+                part("refused", &refusal.message);
             }
         }
-        Event::ContextSummarised(made) => part("summary", &made.answer.text),
-        Event::ToolFinished(finished) => part(
-            &format!("{} {:?}", finished.tool, finished.outcome),
-            &finished.output,
-        ),
-        Event::RunStarted(_)
-        | Event::RunResumed {}
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFailed(_)
-        | Event::TargetLearned { .. }
-        | Event::ReplyRejected { .. }
-        | Event::CallRepaired { .. }
-        | Event::ContextGuarded(_)
-        | Event::ContextCompacted(_)
-        | Event::TurnFailed { .. }
-        | Event::ToolInvoked { .. }
-        | Event::ProgressReported { .. }
-        | Event::ReviewAsked { .. }
-        | Event::CallReviewed(_)
-        | Event::CallSkipped { .. }
-        | Event::MemoryEdited(_)
-        | Event::RunEnded(_) => part("entry", &String::from_utf8_lossy(&entry.body)),
+    } else if let Event::ContextSummarised(made) = &entry.event {
+        part("summary", &made.answer.text);
+    } else if let Event::ToolFinished(finished) = &entry.event {
+        let outcome = format!("{} {:?}", finished.tool, finished.outcome);
+        part(&outcome, &finished.output);
+    } else {
+        part("entry", &String::from_utf8_lossy(&entry.body));
     }
     lines.join("\n")
 }
