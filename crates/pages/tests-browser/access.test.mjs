@@ -3,26 +3,29 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test, { after } from 'node:test';
 import { axeSource, close, open, settle, until } from './open.mjs';
-import { usualWorld } from './made.mjs';
+import { usualPlan, usualWorld } from './made.mjs';
 
 after(close);
 
+const RECEIPT = readFileSync(new URL('receipt.json', import.meta.url), 'utf8');
 const PAGES = [
   ['/runs', '.r .goal'], ['/runs?state=cancelled', '.empty'], ['/runs/done0001/t/2', '.diff'], ['/runs/done0001/t/1', '.call-view'], ['/runs/done0001/saw/3', '.msg'], ['/runs/done0001/t/4?tab=entries', '.entries'],
-  ['/runs/done0001/log#e7', '.det .kv'], ['/runs/runs0001', '.now'], ['/runs/wait0001', '.head .st'], ['/work', '.empty'], ['/inbox', '.cmd mark'], ['/runs/done0001/vs/fail0001', '.cmp'], ['/verify', '.drop'], ['/settings', '.chip'],
+  ['/runs/done0001/log#e7', '.det .kv'], ['/runs/runs0001', '.now'], ['/runs/wait0001', '.head .st'], ['/work', '.pl'], ['/work/plan1/docs', '.rc .checks'], ['/inbox', '.cmd mark'], ['/runs/done0001/vs/fail0001', '.cmp'], ['/verify', '.drop'], ['/settings', '.chip'],
 ];
 
 for (const theme of ['light', 'dark']) {
   for (const width of [1280, 390]) {
     test(`axe finds nothing serious: ${theme}, ${width} px`, async () => {
       const found = [];
-      const { page, context } = await open('/runs', { world: usualWorld(), theme, width, height: width === 390 ? 844 : 900 });
+      const world = usualWorld();
+      world.plans = [usualPlan(RECEIPT)];
+      const { page, context } = await open('/runs', { world, theme, width, height: width === 390 ? 844 : 900 });
       for (const [address, sign] of PAGES) {
         await page.evaluate((to) => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }, address);
         await page.waitForSelector(sign);
         await settle(page);
         if (address === '/verify') {
-          await page.setInputFiles('input[type=file]', { name: 'RECEIPT.json', mimeType: 'application/json', buffer: readFileSync(new URL('receipt.json', import.meta.url)) });
+          await page.setInputFiles('input[type=file]', { name: 'RECEIPT.json', mimeType: 'application/json', buffer: Buffer.from(RECEIPT) });
           await page.waitForSelector('.receipt');
         }
         // Through the debugger: the policy of the page forbids scripts of others, as it should.

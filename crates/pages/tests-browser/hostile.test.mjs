@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { close, open, settle, textOf, until, worked } from './open.mjs';
-import { many, usualWorld, waitingCall, writer } from './made.mjs';
+import { item, many, plan, usualWorld, waitingCall, writer } from './made.mjs';
 
 after(close);
 
@@ -22,6 +22,7 @@ function nastyWorld() {
   w('run_ended', 1, { termination: { kind: 'fatal', reason: NASTY } });
   world.add(ID, w.entries, { goal: NASTY, agent: NASTY, model: NASTY, activity: NASTY, status: 'failed', termination: { kind: 'fatal', reason: NASTY } }, { directory: NASTY, sandbox: { level: NASTY }, lastText: NASTY, models: [NASTY], children: [{ runId: NASTY, call: 0, turn: 1, tool: NASTY }] });
   world.add('wait0002', [], {});
+  world.plans = [plan('plan1', [item(NASTY, 0, [], 'denied', { description: NASTY, agent: NASTY, why: NASTY, testCommand: NASTY, receipt: NASTY, receiptPath: NASTY, changes: [{ path: NASTY, kind: 'created', bytes: 1, before: null, after: NASTY, binary: false }, { path: `${NASTY}2`, kind: NASTY, bytes: 1, before: null, after: null, binary: true }], tests: { command: NASTY, exitCode: 1, passed: null, failed: null, ms: 1, output: NASTY }, attempts: [{ runId: NASTY, status: NASTY, error: NASTY, ms: 1 }] })], { tree: NASTY, fault: NASTY })];
   world.calls = [waitingCall('wait0001', { command: { command: NASTY, directory: NASTY }, arguments: NASTY, written: NASTY, said: NASTY, why: NASTY, note: NASTY, goal: NASTY }), waitingCall('wait0002', { digest: 'e2'.repeat(8), command: undefined, tool: NASTY, sources: [], change: { path: NASTY, isNew: true, before: null, after: NASTY } })];
   return world;
 }
@@ -40,10 +41,10 @@ async function isInert(page, faults) {
   assert.deepEqual(found, { scripts: [], images: 0, links: [], handlers: 0, raw: false });
 }
 
-for (const address of ['/runs', `/runs/${encodeURIComponent(ID)}`, `/runs/${encodeURIComponent(ID)}/saw/1`, `/runs/${encodeURIComponent(ID)}/log#e3`, `/runs/${encodeURIComponent(ID)}/t/1?tab=entries`, `/runs/${encodeURIComponent(ID)}/vs/done0001`, '/inbox']) {
+for (const address of ['/runs', `/runs/${encodeURIComponent(ID)}`, `/runs/${encodeURIComponent(ID)}/saw/1`, `/runs/${encodeURIComponent(ID)}/log#e3`, `/runs/${encodeURIComponent(ID)}/t/1?tab=entries`, `/runs/${encodeURIComponent(ID)}/vs/done0001`, '/inbox', '/work', '/work/plan1']) {
   test(`hostile texts stay text: ${address}`, async () => {
     const { page, context, faults } = await open(address, { world: nastyWorld() });
-    await page.waitForSelector('.r .goal, .det h2, .cmp, .ask');
+    await page.waitForSelector('.r .goal, .det h2, .cmp, .ask, .pl, .item');
     await until(page, () => document.body.innerText.includes('alert(1)'));
     await isInert(page, faults);
     assert.ok((await page.locator('.cc').count()) > 0, 'hidden characters are written out');

@@ -233,3 +233,15 @@ export function plan(id, items, more = {}) {
   for (const it of items) (levels[it.level] ??= []).push(it.id);
   return { id, tree: '/home/ana/shop', startedAt: T0 - 120_000, ended: true, states: statesOf(items), levels, items, ...more };
 }
+
+/** The plan that most checks show: what was published, denied, works and is blocked. */
+export function usualPlan(receipt = null) {
+  const docs = item('docs', 1, ['parser'], 'denied', {
+    why: 'Exceeded max files: 2 > 1', limits: { files: used(1, 2), toolOps: used(50, 2), delta: used(100, 2), timeMs: used(300_000, 9800) },
+    stages: [{ name: 'run', state: 'done', ms: 9800 }, { name: 'admission', state: 'failed' }, { name: 'tests', state: 'none' }, { name: 'publish', state: 'none' }, { name: 'receipt', state: 'done' }],
+    changes: [{ path: 'docs/list.md', kind: 'created', bytes: 40, before: null, after: '# Lists\n\nA list may end in a comma.\n', binary: false }, { path: 'logo.png', kind: 'modified', bytes: 2048, before: null, after: null, binary: true }],
+    tests: { command: 'make test', exitCode: 1, passed: 2, failed: 1, ms: 300, output: 'FAIL one\n' }, receipt, receiptPath: '/home/ana/RECEIPT.json', attempts: [{ runId: null, status: 'failure', error: 'no answer', ms: 4000 }],
+  });
+  const items = [item('parser', 0, [], 'success', { receipt }), item('tokens', 0, [], 'success'), docs, item('changelog', 1, ['parser', 'tokens'], 'running'), item('release', 2, ['docs', 'changelog'], 'blocked', { why: 'docs: denied' })];
+  return plan('plan1', items, { ended: false });
+}

@@ -143,8 +143,9 @@ test('entries of a run that goes on are on the screen within 100 ms of their com
   await store.run('live', [call('write', { path: 'go.txt', content: 'go\n' }), ...steps, done('all steps')], { goal: 'Go on', flags, ends: ENDED.waits });
   const { page, context } = await at('/runs/live');
   await until(page, () => document.querySelector('.foot').innerText.includes('Live') && document.querySelector('.outline-box .th'));
+  const { pending } = await session.ask('/api/runs/live');
   const watched = page.evaluate(watchTurns);
-  await store.bonded(['approve', 'live', '--quiet']);
+  await store.bonded(['approve', 'live', '--quiet', '--call', '0', '--digest', pending.digest]);
   const drawn = await watched;
   await until(page, () => document.querySelector('.head .st').innerText.includes('Done'));
   const { entries } = await session.ask('/api/runs/live/entries?limit=1000');

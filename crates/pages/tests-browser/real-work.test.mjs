@@ -56,7 +56,7 @@ test('an item that was denied shows what it would have changed, and leads to its
   await page.locator('.pl').click();
   await page.getByRole('link', { name: /docs/ }).first().click();
   await until(page, () => document.querySelector('.item')?.innerText.includes('Nothing of this was published.'));
-  assert.match(await textOf(page, '.item'), /What it would have changed, [23] paths[\s\S]*# A/);
+  assert.match(await textOf(page, '.item'), /What it would have changed, \d paths[\s\S]*docs\/a\.md/);
   await page.getByRole('link', { name: 'Open its run' }).click();
   await until(page, () => document.querySelector('.head')?.innerText.includes('of plan'));
   await page.locator('.head .meta a', { hasText: 'docs' }).click();

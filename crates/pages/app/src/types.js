@@ -41,7 +41,7 @@
  * @typedef {{ path: string, kind: 'created' | 'modified' | 'deleted', bytes: number | null, before: Text | null,
  *   after: Text | null, binary: boolean }} ItemChange
  * @typedef {{ name: string, state: string, why?: string, at?: number, ms?: number }} Stage
- * @typedef {Item & { stages: Stage[], changes: ItemChange[], tests: null | { command: string, exitCode: number | null,
+ * @typedef {Item & { stages: Stage[], changes: ItemChange[], changesLeft?: number, tests: null | { command: string, exitCode: number | null,
  *   passed: number | null, failed: number | null, ms: number, output: Text }, receipt: string | null,
  *   receiptPath: string | null, attempts: { runId: string | null, status: string, error: string | null, ms: number }[] }} WholeItem
  * @typedef {{ all: number, waiting: number, running: number, interrupted: number, failed: number, limit: number,

@@ -79,16 +79,21 @@ const Attempts = ({ attempts }) => html`<ol class="steps">${attempts.map((it, at
 function Changes({ item, place }) {
   if (item.changes.length === 0) return null;
   const title = `${item.published ? 'What it changed' : isOver(item.state) ? 'What it would have changed' : 'What it changed so far'}, ${counted(item.changes.length, 'path')}`;
-  return html`<section><span class="label">${title}</span>${item.changes.map((it, at) => html`<${Change} key=${it.path} change=${it} place=${{ ...place, seq: at }} />`)}</section>`;
+  return html`<section><span class="label">${title}</span>${item.changes.map((it, at) => html`<${Change} key=${it.path} change=${it} isKept=${item.published} place=${{ ...place, seq: at }} />`)}
+    ${(item.changesLeft ?? 0) > 0 && html`<p class="small mid">and ${counted(item.changesLeft ?? 0, 'more path')}; the receipt names them all</p>`}</section>`;
 }
 
-/** @param {{ change: import('../types.js').ItemChange, place: Place }} props */
-function Change({ change, place }) {
+/** What is not shown as lines. @param {{ path: string, kind: string, why: string, children?: any }} props */
+const NoLines = ({ path, kind, why, children }) => html`<div class="diff"><header><${Icon} name="file" /><span class="mono u cut">${safe(path)}</span><span class="st off">${kind}</span><span class="grow"></span><span class="tiny dim">${why}</span></header>${children}</div>`;
+
+/** @param {{ change: import('../types.js').ItemChange, isKept: boolean, place: Place }} props */
+function Change({ change, isKept, place }) {
   const { path, kind, binary, before, after } = change;
-  const size = change.bytes === null ? '' : `, ${bytes(change.bytes)}`;
-  if (binary) return html`<div class="diff"><header><${Icon} name="file" /><span class="mono u cut">${safe(path)}</span><span class="st off">${kind}</span><span class="grow"></span><span class="tiny dim">binary${size}</span></header></div>`;
+  // The copy that an item worked in is gone when its plan has ended.
+  if (binary) return html`<${NoLines} path=${path} kind=${kind} why=${`${isKept ? 'binary' : 'content not kept'}${change.bytes === null ? '' : `, ${bytes(change.bytes)}`}`} />`;
+  if (before === null && after === null) return html`<${NoLines} path=${path} kind=${kind} why="directory" />`;
   const cut = cutOf(after) ?? cutOf(before);
-  if (cut) return html`<div class="diff"><header><${Icon} name="file" /><span class="mono u cut">${safe(path)}</span><span class="st off">${kind}</span><span class="grow"></span><span class="tiny dim">too long to compare here</span></header><${PagedText} place=${place} cut=${cut} /></div>`;
+  if (cut) return html`<${NoLines} path=${path} kind=${kind} why="too long to compare here"><${PagedText} place=${place} cut=${cut} /><//>`;
   return html`<${DiffView} path=${kind === 'deleted' ? `${path}, deleted` : path} before=${textOf(before)} after=${textOf(after)} isNew=${kind === 'created'} name=${`${place.runId} ${path}`} />`;
 }
 
