@@ -104,10 +104,31 @@ macro_rules! checks {
 }
 
 checks![
-    access, compare, hostile, inbox, libraries, real_inbox, real_list, real_run, real_size,
-    real_work, run, runs, size, states, verify, work, workspace_access, workspace_libraries,
-    workspace_merge, workspace_notes, workspace_notes_states, workspace_people, workspace_rules,
-    workspace_signin, workspace_together,
+    access,
+    compare,
+    hostile,
+    inbox,
+    libraries,
+    real_inbox,
+    real_list,
+    real_run,
+    real_size,
+    real_work,
+    run,
+    runs,
+    size,
+    states,
+    verify,
+    work,
+    workspace_access,
+    workspace_libraries,
+    workspace_merge,
+    workspace_notes,
+    workspace_notes_states,
+    workspace_people,
+    workspace_rules,
+    workspace_signin,
+    workspace_together,
 ];
 
 #[test]
