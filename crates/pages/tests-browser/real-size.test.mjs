@@ -75,6 +75,17 @@ test('an output of 10 MB opens at once, in pages, is searched by the server, and
   await context.close();
 });
 
+test('a log that is downloaded has its long texts whole', async () => {
+  const { page, context } = await at('/runs/nasty');
+  await page.waitForSelector('.det h2');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('D')]);
+  const dataOf = (text) => text.trim().split('\n').map((it) => JSON.parse(it)).map(({ seq, data }) => [seq, data]);
+  const whole = dataOf(await store.bonded(['show', 'nasty', '--json']));
+  assert.ok(whole.some(([, data]) => (data.output?.length ?? 0) > 8192), 'a text is long enough to be cut');
+  assert.deepEqual(dataOf(readFileSync(await download.path(), 'utf8')), whole);
+  await context.close();
+});
+
 test('a run of 10,000 entries opens within 500 ms and scrolls at 60 frames', async () => {
   const { page, context } = await at('/runs');
   await page.waitForSelector('[data-run="long"]');

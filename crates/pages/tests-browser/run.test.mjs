@@ -212,3 +212,38 @@ test('only failures are listed when asked', async () => {
   await until(page, () => document.querySelectorAll('.outline-box .e').length === 3);
   await context.close();
 });
+
+test('on a phone a call takes the whole screen, and Back leads to the turns', async () => {
+  const { page, context } = await open('/runs/done0001', { world: usualWorld(), width: 390, height: 844 });
+  await page.locator('.e', { hasText: 'edit' }).click();
+  await page.waitForURL(/t\/2\/c\/0$/);
+  await page.locator('.det .diff').waitFor();
+  const box = await page.locator('.det').boundingBox();
+  assert.deepEqual([box.x, box.y, box.width], [0, 0, 390]);
+  await page.goBack();
+  await page.locator('.det').waitFor({ state: 'hidden' });
+  assert.ok(await page.locator('.e', { hasText: 'edit' }).isVisible());
+  await page.locator('.e', { hasText: 'edit' }).click();
+  await page.getByRole('link', { name: 'Back to the turns' }).click();
+  await page.waitForURL(/done0001$/);
+  await context.close();
+});
+
+test('what was opened stays open when the page is loaded again', async () => {
+  const world = usualWorld();
+  const entries = structuredClone(story('long0001'));
+  entries.find((it) => it.kind === 'tool_finished').data.output = Array.from({ length: 90 }, (_, n) => `line ${n}`).join('\n');
+  world.add('long0001', entries);
+  const { page, context } = await at('/runs/long0001/t/1', world);
+  await page.getByRole('button', { name: 'Show 58 lines more' }).click();
+  await until(page, () => document.querySelector('.out-text').innerText.includes('line 40'));
+  await page.reload();
+  await until(page, () => document.querySelector('.out-text')?.innerText.includes('line 40'));
+  await context.close();
+});
+
+test('a person who is still awaited has the time since then in the timeline', async () => {
+  const { page, context } = await at('/runs/wait0001');
+  await until(page, () => [...document.querySelectorAll('.plot .person title')].some((it) => /waited \d+ min/.test(it.textContent)));
+  await context.close();
+});

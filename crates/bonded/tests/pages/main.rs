@@ -48,7 +48,8 @@ fn check(name: &str) {
 }
 
 fn file_of(name: &str) -> String {
-    format!("{}.test.mjs", name.replace('_', "-"))
+    let path = name.replacen("workspace_", "workspace/", 1);
+    format!("{}.test.mjs", path.replace('_', "-"))
 }
 
 /// The part of the report that is about checks that failed; all of it where there is none.
@@ -75,6 +76,15 @@ fn failures(output: &Output) -> String {
     }
 }
 
+/// The files of checks in a directory, each named from the directory of all of them.
+fn files_in(inner: &'static str) -> impl Iterator<Item = String> {
+    std::fs::read_dir(pages().join("tests-browser").join(inner))
+        .expect("the checks are there")
+        .map(|entry| entry.expect("an entry").file_name())
+        .map(move |name| format!("{inner}{}", name.to_string_lossy()))
+        .filter(|name| name.ends_with(".test.mjs"))
+}
+
 macro_rules! checks {
     ($($name:ident,)*) => {
         $(
@@ -87,20 +97,38 @@ macro_rules! checks {
         #[test]
         fn every_file_of_checks_is_run() {
             let named: BTreeSet<String> = [$(stringify!($name)),*].map(file_of).into();
-            let dir = pages().join("tests-browser");
-            let found: BTreeSet<String> = std::fs::read_dir(dir)
-                .expect("the checks are there")
-                .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-                .filter(|name| name.ends_with(".test.mjs"))
-                .collect();
+            let found: BTreeSet<String> = files_in("").chain(files_in("workspace/")).collect();
             assert_eq!(named, found);
         }
     };
 }
 
 checks![
-    access, compare, hostile, inbox, libraries, real_inbox, real_list, real_run, real_size,
-    real_work, run, runs, size, states, verify, work,
+    access,
+    compare,
+    hostile,
+    inbox,
+    libraries,
+    real_inbox,
+    real_list,
+    real_run,
+    real_size,
+    real_work,
+    run,
+    runs,
+    size,
+    states,
+    verify,
+    work,
+    workspace_access,
+    workspace_libraries,
+    workspace_merge,
+    workspace_notes,
+    workspace_notes_states,
+    workspace_people,
+    workspace_rules,
+    workspace_signin,
+    workspace_together,
 ];
 
 #[test]

@@ -1,9 +1,10 @@
 // Starts the app: signs in, finds the page of the address, and keeps it live.
 import { Component, render } from '../vendor/preact.js';
+import { signal } from '../vendor/signals.js';
 import { useEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from './html.js';
 import { readSite, signIn, takeUpSession } from './api.js';
-import { stayLive } from './live.js';
+import { reconnect, stayLive } from './live.js';
 import { go, onLeave, route } from './router.js';
 import { auth, isOutdated, site } from './state.js';
 import { kept } from './storage.js';
@@ -65,6 +66,10 @@ class Guard extends Component {
   }
 }
 
+/** Pages that hold what is being written read again by their own means; the others begin anew with a new session. */
+const HOLDS_TEXT = ['notes', 'rules', 'queue'];
+const sessions = signal(0);
+
 function App() {
   const page = pageOf(route.value.parts);
   const place = useRef(page);
@@ -81,7 +86,7 @@ function App() {
   if (auth.value === 'out') return html`<${Login} failure=${linkFailure} />`;
   const view = page === 'runs' ? html`<${Runs} />` : page === 'home' ? null : page === 'missing' ? html`<${Missing} />` : html`<${Later} name=${page} />`;
   // A session that ends leaves the page as it is: what was being written stays in its place.
-  return html`<${Shell}><${Guard} key=${page}>${view}<//><//>${auth.value === 'ended' && html`<${LoginAgain} />`}`;
+  return html`<${Shell}><${Guard} key=${HOLDS_TEXT.includes(page) ? page : `${page} ${sessions.value}`}>${view}<//><//>${auth.value === 'ended' && html`<${LoginAgain} />`}`;
 }
 
 /** What a server has decides where one begins. */
@@ -117,7 +122,15 @@ async function start() {
   }
   render(html`<${App} />`, root);
   watchInbox();
-  auth.subscribe((is) => is === 'in' && void readInbox().catch(() => {}));
+  let before = auth.value;
+  auth.subscribe((is) => {
+    if (is === 'in') void readInbox().catch(() => {});
+    if (is === 'in' && before === 'ended') {
+      sessions.value += 1;
+      reconnect();
+    }
+    before = is;
+  });
   // The pages of another build are loaded at the next step, when nothing is being written here.
   onLeave((to) => isOutdated.value && (location.assign(to), true));
   if (site.value?.has.includes('runs')) void stayLive();

@@ -48,6 +48,8 @@ export async function stayConnected() {
     socket?.close();
     wake();
   });
+  // What could not be read without a session is read again, as if nothing had been heard yet.
+  auth.subscribe((is) => is === 'ended' && cursors.clear());
   addEventListener('online', () => wake());
   hear({ automation: countLater, refresh: countLater });
   for (;;) {

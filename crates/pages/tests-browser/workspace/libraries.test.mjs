@@ -5,6 +5,8 @@ import { blocksOf, spansOf } from '../../app/src/lib/markdown.js';
 import { linkAround, onEnter, onTab, openLink, toggleTask, toggleTaskInLine, wrap } from '../../app/src/lib/md-keys.js';
 import { styledLines } from '../../app/src/lib/md-source.js';
 import { kindOf, valueOf, valueText, withMore } from '../../app/src/lib/conditions.js';
+import { Undo } from '../../app/src/lib/undo.js';
+import { editsBetween } from '../../app/src/lib/edits.js';
 import { lineOf, valueAt, withAt } from '../../app/src/lib/json-at.js';
 
 /** A text with its cursor, written as `|`, after a key. */
@@ -82,6 +84,38 @@ test('conditions: their forms, and the values that people type', () => {
   assert.deepEqual(withMore({}, { a: 1 }), { all: [{ a: 1 }] });
   assert.deepEqual(withMore({ any: [1] }, 2), { any: [1, 2] });
   assert.deepEqual(withMore({ not: 1 }, 2), { all: [{ not: 1 }, 2] });
+});
+
+test('what was typed is taken back word by word, and done again', () => {
+  const undo = new Undo();
+  let text = '';
+  let at = 0;
+  for (const letter of 'one two') {
+    undo.typed(text, text + letter, (at += 10));
+    text += letter;
+  }
+  text = undo.back(text).text;
+  assert.equal(text, 'one');
+  text = undo.back(text).text;
+  assert.equal(text, '');
+  assert.equal(undo.back(text), null);
+  assert.equal(undo.again(text).text, 'one');
+});
+
+test('others’ changes stay when one takes back one’s own', () => {
+  const undo = new Undo();
+  const apply = (before, after) => (undo.typed(before, after, 0), after);
+  const merge = (before, after) => (undo.merged(editsBetween(before, after)), after);
+  let text = apply('a\nb\nc', 'a\nb\nc mine');
+  text = apply(text, 'first a\nb\nc mine');
+  text = merge(text, 'theirs\nfirst a\nb\nc mine\ntheirs');
+  text = undo.back(text).text;
+  assert.equal(text, 'theirs\na\nb\nc mine\ntheirs');
+  text = undo.back(text).text;
+  assert.equal(text, 'theirs\na\nb\nc\ntheirs');
+  text = apply(text, 'theirs\na changed\nb\nc\ntheirs');
+  text = merge(text, 'theirs\na chXanged\nb\nc\ntheirs');
+  assert.equal(undo.back(text), null, 'what they wrote into is not taken back');
 });
 
 test('places in JSON: read, changed with all else kept in its order, and found as lines', () => {

@@ -159,6 +159,11 @@ test('others’ changes are merged in place, the cursor stays, and the lines are
   assert.ok((await ana.page.locator('.s-tint').count()) > 0);
   await ana.page.keyboard.type('X');
   await until(other.page, () => document.querySelector('.ed-field').value.includes('thrXee'));
+  await other.page.keyboard.type('also ');
+  await until(ana.page, () => document.querySelector('.ed-field').value.includes('also '));
+  await ana.page.keyboard.press('Control+z');
+  assert.equal(await textOf(ana.page), 'zero\nalso one\ntwo\nthree\n', 'only one’s own is taken back');
+  await ana.page.keyboard.press('Control+Shift+z');
   await ana.page.locator('.about').getByText('jon').first().waitFor();
   await until(ana.page, () => document.querySelectorAll('.s-tint').length === 0);
   assert.deepEqual([...ana.faults, ...other.faults], []);

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../ven
 import { linkAround, onEnter, onTab, openLink, toggleTask, wrap } from '../lib/md-keys.js';
 import { placeAfter } from '../lib/edits.js';
 import { styledLines } from '../lib/md-source.js';
+import { Undo } from '../lib/undo.js';
 
 /** Beyond this the text is shown plain: thousands of elements would make typing slow. */
 const STYLED_MAX = 60_000;
@@ -13,7 +14,7 @@ const LINES_MAX = 900;
 /** @typedef {import('../note-store.js').NoteStore} NoteStore */
 /** @typedef {{ title: string, hint?: string }} Suggestion */
 
-/** Puts text in as typing does, so that it can be undone. @param {HTMLTextAreaElement} field @param {import('../lib/md-keys.js').Put} put */
+/** Puts text in as typing does. @param {HTMLTextAreaElement} field @param {import('../lib/md-keys.js').Put} put */
 function putIn(field, put) {
   field.focus();
   field.setSelectionRange(put.from, put.to);
@@ -66,29 +67,59 @@ export function Editor({ store, isReadOnly, suggest, onOpen }) {
   const tinted = store.tinted.value;
   const styled = useMemo(() => mirrored(text, tinted), [text, tinted]);
   const links = useSuggestions(field, mirror, suggest);
+  const undo = useUndo(store);
   useLayoutEffect(() => {
     // What was put in from outside; while a person types both are the same.
     if (field.current && field.current.value !== text) field.current.value = text;
   }, [text]);
   useEffect(() => {
-    store.onMerged = (edits) => keepCursor(field.current, mirror.current, store.mine.value.markdown, edits);
+    store.onMerged = (edits) => {
+      undo.merged(edits);
+      keepCursor(field.current, mirror.current, store.mine.value.markdown, edits);
+    };
     return () => void (store.onMerged = () => {});
   }, [store]);
   const onInput = () => {
-    store.write({ markdown: field.current?.value ?? '' });
+    const next = field.current?.value ?? '';
+    undo.typed(store.mine.value.markdown, next, Date.now());
+    store.write({ markdown: next });
     links.look();
   };
+  const takeBack = (/** @type {Event} */ event, /** @type {boolean} */ isAgain) => {
+    event.preventDefault();
+    const found = isAgain ? undo.again(store.mine.value.markdown) : undo.back(store.mine.value.markdown);
+    if (!found || !field.current || isReadOnly) return;
+    field.current.value = found.text;
+    field.current.setSelectionRange(found.at, found.at);
+    store.write({ markdown: found.text });
+  };
   const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
-    if (event.isComposing || !field.current || links.onKey(event)) return;
+    if (event.isComposing || !field.current || links.onKey(event)) return undefined;
+    const again = undoKey(event);
+    if (again !== null) return takeBack(event, again);
     const put = putOf(event, field.current, onOpen);
-    if (!put) return;
+    if (!put) return undefined;
     event.preventDefault();
     if (put !== 'done') putIn(field.current, put);
+    return undefined;
   };
+  // The menu of the browser asks in this way.
+  const onBefore = (/** @type {InputEvent} */ event) => /^history(Undo|Redo)$/.test(event.inputType) && takeBack(event, event.inputType === 'historyRedo');
   return html`<div class="ed-box"><pre class="ed-mirror" ref=${mirror} aria-hidden="true">${styled}</pre>
     <textarea class="ed-field" ref=${field} aria-label="Text of the note, in Markdown" placeholder="Write here. [[ links to a note." spellcheck="true" readonly=${isReadOnly}
       aria-autocomplete="list" aria-controls=${links.isOpen ? 'link-list' : undefined} aria-activedescendant=${links.isOpen ? `link-${links.at}` : undefined}
-      onInput=${onInput} onKeyDown=${onKeyDown} onClick=${(/** @type {MouseEvent} */ event) => { if (event.ctrlKey || event.metaKey) followLink(field.current, onOpen); else links.look(); }} onBlur=${links.close}></textarea>${links.list}</div>`;
+      onInput=${onInput} onBeforeInput=${onBefore} onKeyDown=${onKeyDown} onClick=${(/** @type {MouseEvent} */ event) => { if (event.ctrlKey || event.metaKey) followLink(field.current, onOpen); else links.look(); }} onBlur=${links.close}></textarea>${links.list}</div>`;
+}
+
+/** The browser forgets what was typed when others' changes are put in; this does not. @param {NoteStore} store */
+const useUndo = (store) => useMemo(() => new Undo(), [store]);
+
+/** Whether a key takes back (false) or does again (true). @param {KeyboardEvent} event */
+function undoKey(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return null;
+  const key = event.key.toLowerCase();
+  if (key === 'z') return event.shiftKey;
+  return key === 'y' && !event.shiftKey ? true : null;
 }
 
 /** @param {HTMLTextAreaElement | null} field @param {(title: string) => void} onOpen */

@@ -122,12 +122,12 @@ function Change({ operation: it, onDecided }) {
   };
   return html`<article class=${cls('card change', it.is_outdated && 'old')} tabindex="-1" aria-label=${`${KINDS[it.kind] ?? it.kind}: ${titleOf(it)}`}>
     <header class="row wrap"><span class="st off">${KINDS[it.kind] ?? it.kind}</span>${it.note_id ? html`<a class="u" href=${notePath(it.note_id)}><b>${titleOf(it)}</b></a>` : html`<b class="u">${titleOf(it)}</b>`}${it.base_version !== null && html`<span class="tiny dim">for version ${it.base_version}</span>`}</header>
-    ${it.is_outdated && html`<div class="note wait"><${Icon} name="wait" /><div>The note has changed since: this cannot be applied as it is. Edit it, or reject it.</div></div>`}
+    ${it.is_outdated && html`<div class="note wait"><${Icon} name="wait" /><div>The note has changed since, so this cannot be applied any more. Take what you want of it into the note, and reject it.</div></div>`}
     <${Shown} operation=${it} />
     ${error && html`<${Failed} what=${whatFailed(error)} error=${error} />`}
     ${hasRole('editor') && (mode === 'edit' ? html`<${EditForm} operation=${it} isBusy=${isBusy} onCancel=${() => setMode('')} onApply=${(/** @type {any} */ edited) => decide({ decision: 'apply', edited }, 'edited and applied')} />`
       : mode === 'reject' ? html`<${RejectForm} isBusy=${isBusy} onCancel=${() => setMode('')} onReject=${(/** @type {string} */ reason) => decide({ decision: 'reject', ...(reason ? { reject_reason: reason } : {}) }, 'rejected')} />`
-      : html`<div class="row wrap"><button class="btn solid apply" disabled=${isBusy || it.is_outdated} onClick=${() => decide({ decision: 'apply' }, 'applied')}>Apply</button>${it.kind !== 'record_issue' && it.after && html`<button class="btn edit" disabled=${isBusy} onClick=${() => setMode('edit')}>Edit, then apply</button>`}<button class="btn reject" disabled=${isBusy} onClick=${() => setMode('reject')}>Reject</button></div>`)}</article>`;
+      : html`<div class="row wrap"><button class="btn solid apply" disabled=${isBusy || it.is_outdated} onClick=${() => decide({ decision: 'apply' }, 'applied')}>Apply</button>${it.kind !== 'record_issue' && it.after && !it.is_outdated && html`<button class="btn edit" disabled=${isBusy} onClick=${() => setMode('edit')}>Edit, then apply</button>`}<button class="btn reject" disabled=${isBusy} onClick=${() => setMode('reject')}>Reject</button></div>`)}</article>`;
 }
 
 /** @param {{ operation: Operation }} props */

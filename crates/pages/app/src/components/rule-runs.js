@@ -68,7 +68,7 @@ function Audit({ audit }) {
 }
 
 /** @type {Record<string, [string, string]>} */
-const OUTCOMES = { done: ['ok', 'ok'], proposed: ['wait', 'wait'], refused: ['deny', 'limit'], failed: ['bad', 'bad'] };
+const OUTCOMES = { waiting: ['clock', 'off'], done: ['ok', 'ok'], proposed: ['wait', 'wait'], refused: ['deny', 'limit'], failed: ['bad', 'bad'] };
 
 /** @param {{ list: any[] }} props */
 function Instructions({ list }) {

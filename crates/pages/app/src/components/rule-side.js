@@ -29,8 +29,8 @@ export function Firings({ firings }) {
     <ol class="fire">${firings.map((it, at) => html`<li key=${it.at}><span>${localText(it.local)}</span><span class="dim">in ${span(Date.parse(it.at) - now.value)}</span>${at === 0 && html`<span class="z">${it.timezone}; ${it.at.slice(11, 16)} UTC</span>`}${it.clock_change && html`<span class="z c-limit">${it.clock_change}</span>`}</li>`)}</ol></section>`;
 }
 
-/** @param {{ draft: any, ruleId: string | null }} props */
-export function DryRun({ draft, ruleId }) {
+/** @param {{ draft: any }} props */
+export function DryRun({ draft }) {
   const [found, setFound] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const [noteId, setNote] = useState('');
@@ -42,7 +42,7 @@ export function DryRun({ draft, ruleId }) {
   const subject = isHook ? { body: parsedOr(body, null) } : noteId ? { note_id: noteId } : {};
   const run = () => {
     setError(null);
-    api('POST', '/api/automation/rules/dry-run', { rule: { workspace_id: workspaceId(), ...draft, ...(ruleId ? { rule_id: ruleId } : {}) }, ...subject }).then(setFound, (refused) => {
+    api('POST', '/api/automation/rules/dry-run', { rule: { workspace_id: workspaceId(), ...draft }, ...subject }).then(setFound, (refused) => {
       setFound(null);
       setError(refused);
     });

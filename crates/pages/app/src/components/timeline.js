@@ -106,16 +106,18 @@ function Agents({ line, y }) {
   });
 }
 
-/** A label stands on the side that has room for it. @param {{ line: Timeline, y: number }} props */
+const labelWidth = (/** @type {string} */ text) => text.length * LETTER + 2;
+
+/** A label stands on the side that has room for it. Where there is not enough, the person who is still awaited matters more. @param {{ line: Timeline, y: number }} props */
 function People({ line, y }) {
   let taken = -2;
   return line.people.map((it, at) => {
-    const width = it.text.length * LETTER + 2;
-    const next = line.people[at + 1]?.x ?? 100 + width;
-    const isRight = it.x + width < Math.min(next - 1, 101);
+    const width = labelWidth(it.text);
+    const next = line.people[at + 1] ?? { x: 100 + width, text: '', isOpen: false };
+    const isRight = it.x + width < Math.min(next.x - 1, 101) && !(next.isOpen && next.x - labelWidth(next.text) < it.x + width);
     const isLeft = !isRight && it.x - width > taken;
     taken = it.x + (isRight ? width : 1);
-    return html`<g key=${at}><rect class="person" x=${pc(it.x)} y=${y} width="16" height="16" rx="3" transform="translate(-8 0)"><title>waited ${it.text} for a person</title></rect>
+    return html`<g key=${at}><rect class="person" x=${pc(it.x)} y=${y} width="16" height="16" rx="3" transform="translate(-8 0)"><title>${it.isOpen ? `has waited ${it.text} for a person` : `waited ${it.text} for a person`}</title></rect>
       ${(isRight || isLeft) && html`<text class="w" x=${pc(it.x)} y=${y + 12} dx=${isRight ? 12 : -12} text-anchor=${isRight ? 'start' : 'end'}>${it.text}</text>`}</g>`;
   });
 }

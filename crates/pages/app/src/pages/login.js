@@ -2,6 +2,7 @@
 import { html } from '../html.js';
 import { useState } from '../../vendor/hooks.js';
 import { accept, ApiError, setUp, signIn, signOut } from '../api.js';
+import { go } from '../router.js';
 import { site, user } from '../state.js';
 import { Failed } from '../components/states.js';
 import { Icon } from '../components/icon.js';
@@ -52,7 +53,7 @@ const WAYS = {
     title: 'You are invited', button: 'Set the password and sign in',
     help: html`<p class="mid">Choose a password for your account. The invitation works once.</p>`,
     fields: () => html`<${Field} name="secret" label="Invitation" type="password" complete="off" value=${invitation()} hint="The link that you were sent, or the code at its end." /><${NewPassword} />`,
-    does: (of) => accept({ invitation: secretOf(of('secret')), password: of('password') }),
+    does: (of) => accept({ invitation: secretOf(of('secret')), password: of('password') }).then(() => go('/', { isReplaced: true })),
   },
   setup: {
     title: 'Set up this server', button: 'Create the owner’s account',
