@@ -34,6 +34,7 @@ use crate::counter::Counter;
 use crate::error::HostError;
 use crate::host::Host;
 use crate::live::{LiveReply, LiveWait};
+use crate::live_file::LiveFile;
 use crate::long_work::off_the_runtime;
 pub(crate) use goal_texts::GoalTexts;
 pub(crate) use memory::MemoryLink;
@@ -293,12 +294,15 @@ impl<'a> Driver<'a> {
         }
         let transport = &self.host.transport;
         // What the log does not keep is shown to nobody else either.
-        let live = self.host.live.as_ref().filter(|_| self.run.keeps_text());
+        let live = match self.run.keeps_text() {
+            true => LiveFile::beside(self.host.live.as_ref(), &*self.host.store, self.run.id()),
+            false => None,
+        };
         let sending = match live {
             None => transport.send(&request),
             Some(sink) => {
                 let mask = self.mask();
-                let live = LiveReply::new(sink.clone(), mask, &self.run, turn, attempt);
+                let live = LiveReply::new(sink, mask, &self.run, turn, attempt);
                 transport.send_live(&request, live)
             }
         };

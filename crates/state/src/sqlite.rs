@@ -173,7 +173,7 @@ impl Store for SqliteStore {
             name.push(end);
             PathBuf::from(name)
         };
-        ["", "-wal", "-shm", "-journal", ".workers"]
+        ["", "-wal", "-shm", "-journal", ".workers", ".live"]
             .map(beside)
             .into()
     }

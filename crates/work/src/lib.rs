@@ -5,7 +5,7 @@
 //!
 //! [`tree`] freezes trees and makes copies of them. `plan` says what an order is made of and what is kept of it.
 //! [`publish`] brings what an attempt left to the tree, and seals it with a receipt. `work` leads an item through all
-//! of them. Each knows only those that are named before it.
+//! of them, and `kept` reads what they left, for those who look. Each knows only those that are named before it.
 //!
 //! # The way of an item
 //!
@@ -26,11 +26,13 @@
 //! An item that is denied or fails goes from 6 to 8 without a change to the tree: every item has a receipt.
 
 mod files;
+mod kept;
 mod plan;
 pub mod publish;
 pub mod tree;
 mod work;
 
+pub use kept::{EndedItem, KeptItem, KeptPlan, SealedOutcome};
 pub use plan::key;
 pub use plan::{
     Archive, Assigner, Assignment, BadPlanId, ENVELOPE, History, HistoryLine, KnownKeys, LateWrite,

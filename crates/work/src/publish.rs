@@ -25,6 +25,7 @@ mod unfinished;
 pub(crate) use admission::Admission;
 pub(crate) use copy::copy_with_changes;
 pub use error::WorkError;
+pub(crate) use item_files::SealedItem;
 pub(crate) use meeting::merged_content;
 pub(crate) use seal::Sealer;
 pub use transaction::{

@@ -28,6 +28,7 @@ mod tree_file;
 mod watcher;
 mod writers;
 
+pub(crate) use checkpoints::KeptContents;
 pub use checkpoints::{Checkpoints, Frozen, tree_of};
 pub use contents::Contents;
 pub use copies::{Changed, Copies, TreeCopy};

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use bonded_host::document::DOCUMENT_BYTES_MAX;
 use bonded_host::{Clock as _, SystemClock};
 use bonded_work::{PlanId, PlanRecord, Workshop, plans_beginning};
+use bonded_work_rules::Constraints;
 
 use crate::args::{Cli, Command, WorkArgs};
 use crate::error::{CliError, Code};
@@ -51,6 +52,7 @@ pub(crate) async fn work(
             .collect(),
         plan: read_plan(args.plan.as_deref().unwrap_or(Path::new("-")))?,
         started_at: SystemClock::new().now(),
+        defaults: Constraints::preset(&args.limits_of).unwrap_or_default(),
         missing: vec![],
         held: vec![],
         root,

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::{HeldFile, Millis};
+use bonded_work_rules::Constraints;
 use serde::{Deserialize, Serialize};
 
 use super::id::PlanId;
@@ -30,6 +31,9 @@ pub struct PlanRecord {
     pub plan: String,
     /// When the command was given.
     pub started_at: Millis,
+    /// The limits of items that set none, for those who look; records of before have the usual ones.
+    #[serde(default)]
+    pub defaults: Constraints,
     /// Dependencies of other plans that were not ready in time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,

@@ -249,6 +249,22 @@ impl Checkpoints {
     }
 }
 
+/// The contents that checkpoints keep, for those who only look: nothing is made and nothing is removed.
+#[derive(Debug)]
+pub(crate) struct KeptContents(Objects);
+
+impl KeptContents {
+    /// Of the directory of checkpoints, whether it is there or not.
+    pub(crate) fn look(dir: &Path) -> Self {
+        Self(Objects::look(&dir.join("objects")))
+    }
+
+    /// A content, which is checked while it is read.
+    pub(crate) fn read(&self, content: Hash) -> Result<ContentReader, TreeError> {
+        self.0.read(content)
+    }
+}
+
 impl Contents for Checkpoints {
     fn read(&self, content: &Hash) -> io::Result<Box<dyn io::Read + '_>> {
         match self.objects.read(*content) {

@@ -58,6 +58,17 @@ impl Objects {
         })
     }
 
+    /// For those who only read: nothing is made, and nothing is removed.
+    pub(super) fn look(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            id: ObjectsId::default(),
+            known: Mutex::default(),
+            writing: RwLock::default(),
+            syncing: Mutex::default(),
+        }
+    }
+
     pub(super) fn id(&self) -> ObjectsId {
         self.id
     }

@@ -1,0 +1,184 @@
+//! What a model says just now, for a process that does not drive the run: a file beside the store, which is written only
+//! while somebody watches.
+//!
+//! Whoever watches keeps a mark beside the store. The driver looks for it once whenever it asks a model; without it
+//! nothing is written and nothing else is done. With it the end of what was said is written now and then over what stood
+//! there. All of it may be late, lost or torn, and none of it is in the log.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use bonded_kernel::RunId;
+use bonded_state::Store;
+use serde::{Deserialize, Serialize};
+
+use crate::live::{LivePiece, LiveSink, LiveWriting};
+
+/// A mark that is older was left by somebody who is gone.
+const MARK_FRESH: Duration = Duration::from_secs(20);
+/// Between two writings of what is said.
+const WRITE_PAUSE: Duration = Duration::from_millis(200);
+/// So much of the end of what was said is shown.
+const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// Longer than any that we write.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+/// What a model has said of a reply so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaidSoFar {
+    /// The turn that is under way.
+    pub turn: u32,
+    /// Another attempt begins the reply again.
+    pub attempt: u32,
+    /// The end of it, without secrets.
+    pub text: String,
+    /// How many bytes came before.
+    pub from: u64,
+}
+
+/// The mark and the text of a run; none where the store has no files.
+fn paths(store: &dyn Store, run: &RunId) -> Option<(PathBuf, PathBuf)> {
+    let mut dir = store.files().into_iter().next()?.into_os_string();
+    dir.push(".live");
+    let dir = PathBuf::from(dir);
+    Some((
+        dir.join(format!("{run}.mark")),
+        dir.join(format!("{run}.text")),
+    ))
+}
+
+/// Writes what a model says where somebody watches, and tells another sink too.
+pub(crate) struct LiveFile {
+    path: PathBuf,
+    other: Option<Arc<dyn LiveSink>>,
+    said: Mutex<Said>,
+}
+
+#[derive(Default)]
+struct Said {
+    so_far: SaidSoFar,
+    written: Option<Instant>,
+}
+
+impl LiveFile {
+    /// A sink for the next reply, if somebody watches the run from elsewhere; else the one that there is.
+    pub(crate) fn beside(
+        other: Option<&Arc<dyn LiveSink>>,
+        store: &dyn Store,
+        run: &RunId,
+    ) -> Option<Arc<dyn LiveSink>> {
+        let other = other.cloned();
+        let Some((mark, path)) = paths(store, run) else {
+            return other;
+        };
+        let touched = fs::metadata(mark).and_then(|about| about.modified());
+        let age = touched.map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
+        match age {
+            Ok(age) if age < MARK_FRESH => Some(Arc::new(Self {
+                path,
+                other,
+                said: Mutex::default(),
+            })),
+            Ok(_) | Err(_) => other,
+        }
+    }
+
+    /// Whoever watches can do without it.
+    fn write(&self, so_far: &SaidSoFar) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let text = serde_json::to_vec(so_far)?;
+        options.open(&self.path)?.write_all(&text)
+    }
+}
+
+impl LiveSink for LiveFile {
+    fn tell(&self, piece: &LivePiece<'_>) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let so_far = &mut said.so_far;
+        (so_far.turn, so_far.attempt) = (piece.turn, piece.attempt);
+        so_far.text.push_str(piece.text);
+        let too_much = so_far.text.len().saturating_sub(TEXT_BYTES_MAX);
+        let cut = so_far.text.ceil_char_boundary(too_much);
+        so_far.text.drain(..cut);
+        so_far.from += cut as u64;
+        if said.written.is_none_or(|at| at.elapsed() >= WRITE_PAUSE) {
+            let _unwritten = self.write(&said.so_far);
+            said.written = Some(Instant::now());
+        }
+        drop(said);
+        if let Some(other) = &self.other {
+            other.tell(piece);
+        }
+    }
+
+    fn notice(&self, writing: &LiveWriting<'_>) {
+        if let Some(other) = &self.other {
+            other.notice(writing);
+        }
+    }
+}
+
+/// Watches what the model of a run says, wherever the run is driven. The mark and the text are gone with it.
+#[derive(Debug)]
+pub struct LiveWatch {
+    mark: PathBuf,
+    text: PathBuf,
+    marked: Option<Instant>,
+    seen: SaidSoFar,
+}
+
+impl LiveWatch {
+    /// None where the store has no files, and so no other process.
+    pub fn new(store: &dyn Store, run: &RunId) -> Option<Self> {
+        let (mark, text) = paths(store, run)?;
+        Some(Self {
+            mark,
+            text,
+            marked: None,
+            seen: SaidSoFar::default(),
+        })
+    }
+
+    /// What was said, if that is more than when it was last asked for. To be called again and again: it keeps the mark.
+    pub fn look(&mut self) -> Option<SaidSoFar> {
+        if self.marked.is_none_or(|at| at.elapsed() >= MARK_FRESH / 4) {
+            // Without it nothing is written, and there is nothing to see.
+            let _unmarked = self.keep_mark();
+            self.marked = Some(Instant::now());
+        }
+        let mut text = vec![];
+        let file = File::open(&self.text).ok()?;
+        file.take(FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
+        let said: SaidSoFar = serde_json::from_slice(&text).ok()?;
+        if said == self.seen {
+            return None;
+        }
+        self.seen = said.clone();
+        Some(said)
+    }
+
+    fn keep_mark(&self) -> io::Result<()> {
+        if let Some(dir) = self.mark.parent() {
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(dir)?;
+        }
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600);
+        file.open(&self.mark)?.set_modified(SystemTime::now())
+    }
+}
+
+impl Drop for LiveWatch {
+    fn drop(&mut self) {
+        // Another one that watches the same run makes its mark again.
+        let _gone = fs::remove_file(&self.mark);
+        let _gone = fs::remove_file(&self.text);
+    }
+}
