@@ -15,6 +15,7 @@ use super::automation::{AutomationRun, Issue, Operation, Proposal, RunStatus};
 use super::code::Code;
 use super::note::{Note, Workspace, WorkspaceState};
 use super::note_write::{NewNote, NoteWrite};
+use super::notice::{Attachment, Notice};
 use super::refused::Refused;
 use super::role::Role;
 use super::rule::{Rule, RuleDraft};
@@ -123,6 +124,35 @@ pub enum Change {
     RecordIssue {
         workspace_id: WorkspaceId,
         issue: Issue,
+    },
+    /// A person has looked at it.
+    CloseIssue {
+        /// The event that recorded it.
+        issue_id: EventId,
+        reason: Option<String>,
+    },
+    /// Gives a note one more keyword, whatever version it has.
+    AddKeyword { note_id: NoteId, keyword: String },
+    /// Puts a note into a folder, whatever version it has.
+    MoveNote { note_id: NoteId, folder: String },
+    /// A run of a rule leaves a notice for people.
+    PostNotice {
+        workspace_id: WorkspaceId,
+        notice: Notice,
+    },
+    /// Another server sent something to a rule, and showed that it knows the rule's secret.
+    ReceiveHook {
+        rule_id: RuleId,
+        /// The sender's name for it: the same one is taken in once.
+        delivery: String,
+        body: Value,
+    },
+    /// Attaches a file whose content is in its place.
+    Attach(Attachment),
+    /// Takes a file away from its note; its content stays, because older events name it.
+    RemoveAttachment {
+        /// The event that added it.
+        attachment_id: EventId,
     },
 }
 
@@ -238,6 +268,21 @@ pub struct View {
     pub operation: Option<Operation>,
     /// How many operations the agent's run has proposed.
     pub operations: u32,
+    /// The issue that the change is about.
+    pub issue: Option<IssueStanding>,
+    /// How many attachments the note has.
+    pub attachments: u64,
+    /// Whether the attachment that the change is about was removed; absent where there is none.
+    pub is_attachment_removed: Option<bool>,
+}
+
+/// An issue, as far as a decision about it asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssueStanding {
+    /// Where it was recorded.
+    pub workspace_id: WorkspaceId,
+    /// Whether somebody has closed it.
+    pub is_closed: bool,
 }
 
 impl RunMove {
@@ -290,7 +335,14 @@ impl Change {
             | Self::Considered { .. }
             | Self::ConsideredSchedule { .. }
             | Self::Review { .. }
-            | Self::RecordIssue { .. } => {}
+            | Self::RecordIssue { .. }
+            | Self::CloseIssue { .. }
+            | Self::AddKeyword { .. }
+            | Self::MoveNote { .. }
+            | Self::PostNotice { .. }
+            | Self::ReceiveHook { .. }
+            | Self::Attach(_)
+            | Self::RemoveAttachment { .. } => {}
         }
         let written = serde_json::to_vec(&same).unwrap_or_default();
         Hash::of(&written)

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::actor::Actor;
 use super::automation::{Issue, Operation, RunFinished, RunQueued};
 use super::note::{AccessScope, Metadata, WorkspaceState};
+use super::notice::{Attachment, Notice};
 use super::role::Role;
 use super::rule::Rule;
 
@@ -113,6 +114,15 @@ events! {
         reject_reason: Option<String>,
     } = "operation.rejected";
     IssueRecorded(Issue) = "issue.recorded";
+    IssueClosed {
+        issue_id: EventId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    } = "issue.closed";
+    NoticePosted(Notice) = "notice.posted";
+    HookReceived { rule_id: RuleId, delivery: String, body: Value } = "hook.received";
+    AttachmentAdded(Attachment) = "attachment.added";
+    AttachmentRemoved { attachment_id: EventId } = "attachment.removed";
 }
 
 impl WorkspaceEvent {
@@ -141,7 +151,12 @@ impl WorkspaceEvent {
             | Self::OperationProposed(_)
             | Self::OperationApplied { .. }
             | Self::OperationRejected { .. }
-            | Self::IssueRecorded(_) => None,
+            | Self::IssueRecorded(_)
+            | Self::IssueClosed { .. }
+            | Self::NoticePosted(_)
+            | Self::HookReceived { .. }
+            | Self::AttachmentAdded(_)
+            | Self::AttachmentRemoved { .. } => None,
         }
     }
 }

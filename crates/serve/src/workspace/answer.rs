@@ -31,6 +31,10 @@ pub(super) struct OkJson<T>(pub(super) T);
 #[derive(Debug)]
 pub(super) struct CreatedJson<T>(pub(super) T);
 
+/// 202: taken in, and what comes of it comes later.
+#[derive(Debug)]
+pub(super) struct AcceptedJson<T>(pub(super) T);
+
 /// 201 and what was made, or 200 and what there was already.
 #[derive(Debug)]
 pub(super) enum CreatedOrKnown<T> {
@@ -69,6 +73,17 @@ impl<T: Serialize + Schema + Send> Answers for CreatedJson<T> {
     #[cfg(test)]
     fn describe(components: &mut Components) -> Vec<ResponseRow> {
         vec![(201, Some(components.answer::<T>()))]
+    }
+}
+
+impl<T: Serialize + Schema + Send> Answers for AcceptedJson<T> {
+    fn response(self) -> Response {
+        json(StatusCode::ACCEPTED, &self.0)
+    }
+
+    #[cfg(test)]
+    fn describe(components: &mut Components) -> Vec<ResponseRow> {
+        vec![(202, Some(components.answer::<T>()))]
     }
 }
 

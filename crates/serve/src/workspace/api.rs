@@ -5,10 +5,13 @@
 
 pub mod auth;
 pub(super) mod health;
+pub(super) mod hooks;
 pub(super) mod members;
 pub(super) mod note_writes;
 pub(super) mod notes;
+pub(super) mod notices;
 pub(super) mod proofs;
+pub(super) mod rule_checks;
 pub(super) mod rules;
 pub(super) mod runs;
 pub(super) mod search;

@@ -19,14 +19,17 @@ use super::access::{self, WorkspaceCaller};
 use super::body::{self, Bounds};
 use super::query::Query;
 use super::refusal::WorkspaceRefusal;
-use super::route::{Door, Route};
+use super::route::{Door, RawBody, Route};
 use super::site::Site;
+use bonded_web::body_room::HeldBytes;
 use bonded_web::peer::Peer;
 
 /// By which a client names a request that it may repeat.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// In bytes, which are characters here.
 pub(super) const KEY_CHARS_MAX: usize = 200;
+/// What another server may send to a rule.
+const HOOK_BYTES_MAX: usize = 64 << 10;
 
 /// What a handler gets.
 #[derive(Debug)]
@@ -47,6 +50,10 @@ pub(super) struct WorkspaceAsk {
     pub(super) from: IpAddr,
     /// Null where there is none.
     body: Value,
+    /// The body of a route that takes it as it is.
+    raw: HeldBytes,
+    /// As they came.
+    headers: HeaderMap,
     /// There where the route wants one.
     key: Option<String>,
 }
@@ -73,15 +80,20 @@ impl WorkspaceAsk {
         };
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
         query.only(route.query)?;
-        let body = match route.takes_body {
-            true => {
-                let body = body::read(&head.headers, body, bounds(&site)).await?;
-                // A body comes as slowly as its sender likes: whoever was let in may be shut out by now.
-                caller = self::caller(&site, route, &head.headers).await?;
-                body
+        let (mut json, mut raw) = (Value::Null, HeldBytes::default());
+        match route.raw {
+            Some(kind) => {
+                raw = body::receive(&head.headers, body, raw_bounds(&site, kind)).await?;
             }
-            false => Value::Null,
-        };
+            None if route.takes_body => {
+                json = body::read(&head.headers, body, bounds(&site)).await?;
+            }
+            None => {}
+        }
+        if route.takes_body {
+            // A body comes as slowly as its sender likes: whoever was let in may be shut out by now.
+            caller = self::caller(&site, route, &head.headers).await?;
+        }
         Ok(Self {
             site,
             request_id,
@@ -90,7 +102,9 @@ impl WorkspaceAsk {
             params,
             caller,
             from,
-            body,
+            body: json,
+            raw,
+            headers: head.headers,
             key,
         })
     }
@@ -126,6 +140,16 @@ impl WorkspaceAsk {
     /// The body as it came; null where there was none.
     pub(super) fn take_body(&mut self) -> Value {
         self.body.take()
+    }
+
+    /// The bytes of the body, where the route takes it as it is.
+    pub(super) fn take_raw(&mut self) -> HeldBytes {
+        std::mem::take(&mut self.raw)
+    }
+
+    /// A header that is a text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
     }
 
     /// Whether a repetition can be told.
@@ -220,6 +244,17 @@ fn bounds(site: &Site) -> Bounds {
     Bounds {
         bytes_max: site.settings.body_bytes_max,
         timeout: site.settings.request_timeout,
+    }
+}
+
+/// For a body that is taken as it is.
+fn raw_bounds(site: &Site, kind: RawBody) -> Bounds {
+    let bytes_max = match kind {
+        RawBody::Hook => HOOK_BYTES_MAX,
+    };
+    Bounds {
+        bytes_max,
+        ..bounds(site)
     }
 }
 

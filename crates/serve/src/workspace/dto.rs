@@ -10,7 +10,9 @@ mod events;
 mod health;
 mod members;
 mod notes;
+mod notices;
 mod proofs;
+mod rule_checks;
 mod rules;
 mod runs;
 mod scalars;
@@ -32,10 +34,16 @@ pub(crate) use notes::{
     Backlinks, MetadataValue, NewNote, Note, NoteEdit, NoteHistory, NoteSummary, Notes, PatchOp,
     TitleEdit, Undelete,
 };
+pub(crate) use notices::{HookReceived, MarkedNotices, Notices, ReadNotices};
 pub(crate) use proofs::{
     MadeToken, NewPassword, NewToken, SessionList, SessionSummary, TokenList, TokenSummary,
 };
-pub(crate) use rules::{Launch, NewRule, RuleAnswer, RuleEdit, Rules};
+pub(crate) use rule_checks::{
+    CheckedRule, DryRun, DryRunAnswer, FiringAnswer, Firings, JudgedPart, RuleFault, TriggerAnswer,
+};
+pub(crate) use rules::{
+    LastRun, Launch, MadeSecret, NewRule, RuleAnswer, RuleEdit, RuleWhole, Rules,
+};
 pub(crate) use runs::{
     Decision, Issues, OperationAnswer, ReviewRequest, Reviewed, ReviewedStatus, RunAnswer,
     RunWhole, Runs,

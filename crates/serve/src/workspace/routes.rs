@@ -14,7 +14,8 @@ use axum::routing::{MethodFilter, any, on};
 #[cfg(test)]
 use super::answer::Answers as _;
 use super::api::{
-    auth, health, members, note_writes, notes, proofs, rules, runs, search, users, workspaces,
+    auth, health, hooks, members, note_writes, notes, notices, proofs, rule_checks, rules, runs,
+    search, users, workspaces,
 };
 use super::ask::WorkspaceAsk;
 use super::handler::{BoxHandler, Handler};
@@ -24,7 +25,7 @@ use super::refusal::{WorkspaceRefusal, named, refused};
 use super::request_log::RequestLog;
 #[cfg(test)]
 use super::route::Description;
-use super::route::{Door, Route};
+use super::route::{Door, RawBody, Route};
 use super::site::Site;
 use super::{cors, request_id, socket};
 
@@ -65,6 +66,12 @@ impl RoutedHandler {
         Self { route, ..self }
     }
 
+    /// Its body is taken as it is.
+    fn raw(self, raw: RawBody) -> Self {
+        let route = self.route.raw(raw);
+        Self { route, ..self }
+    }
+
     /// May have these in its query.
     fn query(self, query: &'static [&'static str]) -> Self {
         let route = self.route.query(query);
@@ -83,6 +90,7 @@ macro_rules! route {
                 door: Door::Known,
                 is_keyed: false,
                 takes_body: matches!(Method::$method, Method::POST | Method::PATCH | Method::PUT),
+                raw: None,
                 query: &[],
                 #[cfg(test)]
                 description: Description {
@@ -210,6 +218,22 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
             .query(BASE),
         route!(POST "/api/automation/rules/{rule_id}/launch" rules::launch,
             "launchRule": "Queue a run of a rule; if it has already run for the event, return that run", 409, 422).keyed(),
+        route!(POST "/api/automation/rules/check" rule_checks::check,
+            "checkRule": "Check a rule without saving it: everything that is wrong, or what it means", 404),
+        route!(POST "/api/automation/rules/dry-run" rule_checks::dry_run,
+            "dryRunRule": "Try a rule with an event, a note or a message; nothing is done", 404, 422),
+        route!(GET "/api/automation/rules/{rule_id}/firings" rule_checks::firings,
+            "ruleFirings": "List the next five times at which a rule's schedule is due"),
+        route!(POST "/api/automation/rules/{rule_id}/secret" rules::renew_secret,
+            "renewSecret": "Create a rule's secret anew; it is shown only once", 409),
+        route!(POST "/api/hooks/{hook_id}" hooks::receive,
+            "receiveHook": "Send a signed message to a rule with the trigger webhook; docs/rules.md says how to sign it", 401)
+            .open()
+            .raw(RawBody::Hook),
+        route!(GET "/api/notices" notices::list,
+            "listNotices": "List the notices that rules left, newest first").query(&["workspace_id", "unread", "limit", "offset"]),
+        route!(POST "/api/notices/read" notices::mark_read,
+            "readNotices": "Mark notices as read, for the caller", 404),
         route!(GET "/api/automation/runs" runs::list, "listRuns": "List the runs of rules, newest first").query(&[
             "workspace_id",
             "rule_id",

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::http::HeaderName;
 use bonded_host::CancellationToken;
-use bonded_kernel::{Millis, UserId};
+use bonded_kernel::{Millis, RuleId, UserId};
 use bonded_workspace::config::HostSurroundings;
 use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace::{Embedder, ProviderHealth};
@@ -23,6 +23,8 @@ use super::writable::Writable;
 
 /// Of one person.
 const SEARCHES_PER_SECOND_MAX: u32 = 10;
+/// Messages to one rule.
+const HOOKS_PER_SECOND_MAX: u32 = 20;
 /// How many sockets are open at once.
 const SOCKETS_MAX: usize = 512;
 /// How long sockets may take to hear that the server stops.
@@ -70,6 +72,8 @@ pub(super) struct Site {
     pub(super) searches: Rate<UserId>,
     /// Writes of each person.
     pub(super) writes: Rate<UserId>,
+    /// Messages to each rule.
+    pub(super) hooks: Rate<RuleId>,
     /// Wrong passwords.
     pub(super) guesses: Guesses,
     /// Where the owner's token lies.
@@ -102,6 +106,7 @@ impl Site {
         Arc::new(Self {
             searches: Rate::new(SEARCHES_PER_SECOND_MAX, Duration::from_secs(1)),
             writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
+            hooks: Rate::new(HOOKS_PER_SECOND_MAX, Duration::from_secs(1)),
             guesses: Guesses::default(),
             dir,
             hashing: Semaphore::new(HASHING_MAX),

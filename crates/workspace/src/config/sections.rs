@@ -153,6 +153,8 @@ pub struct AutomationSection {
     pub allowed_dirs: BTreeMap<String, Vec<String>>,
     /// Whom rules may ask beside the provider above: `KIND`, or `KIND=URL`.
     pub allowed_providers: Vec<String>,
+    /// Where rules may send messages: addresses, each with all paths below it.
+    pub allowed_webhooks: Vec<String>,
 }
 
 impl Default for AutomationSection {
@@ -168,6 +170,7 @@ impl Default for AutomationSection {
             concurrent_runs: 4,
             allowed_dirs: BTreeMap::new(),
             allowed_providers: vec![],
+            allowed_webhooks: vec![],
         }
     }
 }

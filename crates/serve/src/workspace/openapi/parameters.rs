@@ -43,7 +43,7 @@ fn in_path(name: &str) -> Value {
         "user_id" | "workspace_id" | "note_id" | "rule_id" => {
             json!({ "type": "string", "format": "uuid" })
         }
-        "token_id" | "session_id" => json!({ "type": "string" }),
+        "token_id" | "session_id" | "hook_id" => json!({ "type": "string" }),
         "run_id" => json!({ "type": "string", "minLength": 1, "maxLength": RUN_ID_BYTES_MAX }),
         "version" => json!({ "type": "integer", "minimum": 0 }),
         "key" => json!({ "type": "string", "pattern": "^[a-z][a-z0-9._-]{0,63}$" }),
@@ -64,7 +64,7 @@ fn in_query(route: &Route, name: &str) -> Value {
     let schema = match name {
         "workspace_id" | "rule_id" => json!({ "type": "string", "format": "uuid" }),
         "note_kind" => json!({ "type": "string" }),
-        "include_deleted" => json!({ "type": "boolean", "default": false }),
+        "include_deleted" | "unread" => json!({ "type": "boolean", "default": false }),
         "sort" => json!({ "type": "string", "enum": sorts, "default": sorts[0] }),
         "limit" => {
             json!({ "type": "integer", "minimum": 1, "maximum": limit_max, "default": limit })
