@@ -11,7 +11,7 @@ use bonded_kernel::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::automation::{AutomationRun, Issue, Operation, Proposal, RunStatus};
+use super::automation::{AutomationRun, EditedProposal, Issue, Operation, Proposal, RunStatus};
 use super::code::Code;
 use super::note::{Note, Workspace, WorkspaceState};
 use super::note_write::{NewNote, NoteWrite};
@@ -210,8 +210,12 @@ impl RunEnd {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Review {
-    /// Exactly what has this digest.
-    Apply { digest: Hash },
+    /// Exactly what has this digest, or what the person who saw it wrote in its place.
+    Apply {
+        digest: Hash,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        edited: Option<EditedProposal>,
+    },
     /// Nothing of it is written.
     Reject {
         reject_reason: Option<String>,
@@ -227,7 +231,7 @@ impl Review {
     /// seen.
     pub fn check_meant(&self, operation: &Operation) -> Result<(), Refused> {
         let seen = match self {
-            Self::Apply { digest } => Some(*digest),
+            Self::Apply { digest, .. } => Some(*digest),
             Self::Reject { digest, .. } => *digest,
         };
         let digest = operation.digest();

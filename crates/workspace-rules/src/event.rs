@@ -106,7 +106,12 @@ events! {
     AutomationFailed(Box<RunFinished>) = "automation_failed";
     AutomationCancelled(Box<RunFinished>) = "automation_cancelled";
     OperationProposed(Box<Operation>) = "operation.proposed";
-    OperationApplied { operation_id: OperationId, run_id: RunId } = "operation.applied";
+    OperationApplied {
+        operation_id: OperationId,
+        run_id: RunId,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        was_edited: bool,
+    } = "operation.applied";
     OperationRejected {
         operation_id: OperationId,
         run_id: RunId,

@@ -46,7 +46,8 @@ pub use action::{
 };
 pub use actor::Actor;
 pub use automation::{
-    AutomationRun, Issue, Operation, OperationStatus, Proposal, RunFinished, RunQueued, RunStatus,
+    AutomationRun, EditedProposal, Issue, Operation, OperationStatus, Proposal, RunFinished,
+    RunQueued, RunStatus,
 };
 pub use change::{Change, Fire, IssueStanding, Review, RunEnd, RunMove, View};
 pub use code::Code;

@@ -127,7 +127,10 @@ pub enum OperationFact<'a> {
     /// It waits for a person.
     Proposed(&'a Operation),
     /// What it wanted is written, by the event before this one.
-    Applied(OperationId),
+    Applied {
+        operation_id: OperationId,
+        was_edited: bool,
+    },
     /// Nothing of it is written.
     Rejected {
         operation_id: OperationId,
@@ -187,9 +190,14 @@ impl WorkspaceEvent {
             Self::AutomationFailed(it) => EventSubject::Run(&it.run_id, RunFact::Failed(it)),
             Self::AutomationCancelled(it) => EventSubject::Run(&it.run_id, RunFact::Cancelled(it)),
             Self::OperationProposed(it) => EventSubject::Operation(OperationFact::Proposed(it)),
-            Self::OperationApplied { operation_id, .. } => {
-                EventSubject::Operation(OperationFact::Applied(*operation_id))
-            }
+            Self::OperationApplied {
+                operation_id,
+                was_edited,
+                ..
+            } => EventSubject::Operation(OperationFact::Applied {
+                operation_id: *operation_id,
+                was_edited: *was_edited,
+            }),
             Self::OperationRejected {
                 operation_id,
                 reject_reason,

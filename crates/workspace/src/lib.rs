@@ -24,6 +24,7 @@
 
 mod active;
 mod agent_runs;
+pub mod attachments;
 pub mod config;
 mod cron;
 mod embedding_providers;
@@ -35,6 +36,7 @@ pub mod front_matter;
 mod hook_secret;
 mod indexer;
 pub mod keeper;
+pub mod loop_history;
 mod loop_runs;
 mod matcher;
 mod note_files;

@@ -3,7 +3,10 @@
 //! The same types tell the OpenAPI document what may come, so that it cannot say something else than the program does.
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, SET_COOKIE};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use serde::Serialize;
@@ -49,6 +52,13 @@ pub(super) struct NoContent;
 /// 200 and a text that is a JSON object already.
 #[derive(Debug)]
 pub(super) struct JsonText(pub(super) &'static str);
+
+/// 200 and a file to be kept, never to be shown: whatever it holds came from a stranger.
+#[derive(Debug)]
+pub(super) struct FileAnswer {
+    pub(super) name: String,
+    pub(super) content: Vec<u8>,
+}
 
 /// Another answer, with a cookie.
 #[derive(Debug)]
@@ -124,6 +134,49 @@ impl Answers for JsonText {
     fn describe(_: &mut Components) -> Vec<ResponseRow> {
         vec![(200, Some(serde_json::json!({ "type": "object" })))]
     }
+}
+
+impl Answers for FileAnswer {
+    fn response(self) -> Response {
+        let mut response = Response::new(Body::from(self.content));
+        let headers = response.headers_mut();
+        let rows = [
+            (
+                CONTENT_TYPE,
+                HeaderValue::from_static("application/octet-stream"),
+            ),
+            (CONTENT_DISPOSITION, disposition(&self.name)),
+            (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            (
+                CONTENT_SECURITY_POLICY,
+                HeaderValue::from_static("sandbox; default-src 'none'"),
+            ),
+            (CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
+        ];
+        headers.extend(rows);
+        response
+    }
+
+    #[cfg(test)]
+    fn describe(_: &mut Components) -> Vec<ResponseRow> {
+        let schema = serde_json::json!({ "type": "string", "format": "binary" });
+        vec![(200, Some(schema))]
+    }
+}
+
+/// The name in the form that takes every letter (RFC 8187).
+fn disposition(name: &str) -> HeaderValue {
+    let encoded: String = name
+        .bytes()
+        .map(
+            |byte| match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                true => char::from(byte).to_string(),
+                false => format!("%{byte:02X}"),
+            },
+        )
+        .collect();
+    let value = HeaderValue::from_str(&format!("attachment; filename*=UTF-8''{encoded}"));
+    value.unwrap_or_else(|_| HeaderValue::from_static("attachment"))
 }
 
 impl<A: Answers> Answers for WithCookie<A> {

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use bonded_kernel::WorkspaceId;
 use bonded_workspace::store::{By, CommittedWrite, IdempotencyKey, WorkspaceError, Write};
-use bonded_workspace_rules::{Actor, Chain, Change, Permission, Role};
+use bonded_workspace_rules::{Actor, Chain, Change, Code, Permission, Role};
 use serde_json::Value;
 
 use super::access::{self, WorkspaceCaller};
@@ -83,7 +83,9 @@ impl WorkspaceAsk {
         let (mut json, mut raw) = (Value::Null, HeldBytes::default());
         match route.raw {
             Some(kind) => {
-                raw = body::receive(&head.headers, body, raw_bounds(&site, kind)).await?;
+                let bounds = raw_bounds(&site, kind);
+                let received = body::receive(&head.headers, body, bounds).await;
+                raw = received.map_err(|refusal| of_kind(refusal, kind))?;
             }
             None if route.takes_body => {
                 json = body::read(&head.headers, body, bounds(&site)).await?;
@@ -247,10 +249,20 @@ fn bounds(site: &Site) -> Bounds {
     }
 }
 
+/// A file that is too large has a code of its own.
+fn of_kind(refusal: WorkspaceRefusal, kind: RawBody) -> WorkspaceRefusal {
+    let code = match (refusal.code, kind) {
+        (Code::PayloadTooLarge, RawBody::Attachment) => Code::AttachmentTooLarge,
+        (code, RawBody::Attachment | RawBody::Hook) => code,
+    };
+    WorkspaceRefusal { code, ..refusal }
+}
+
 /// For a body that is taken as it is.
 fn raw_bounds(site: &Site, kind: RawBody) -> Bounds {
     let bytes_max = match kind {
         RawBody::Hook => HOOK_BYTES_MAX,
+        RawBody::Attachment => site.settings.attachment_bytes_max,
     };
     Bounds {
         bytes_max,

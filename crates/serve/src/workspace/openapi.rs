@@ -85,6 +85,10 @@ fn operation(served: &RoutedHandler, components: &mut Components) -> Value {
         Some(RawBody::Hook) => {
             operation["requestBody"] = json!({ "required": true, "content": json_of(&json!({})) });
         }
+        Some(RawBody::Attachment) => {
+            let content = json!({ "application/octet-stream": { "schema": {} } });
+            operation["requestBody"] = json!({ "required": true, "content": content });
+        }
         None => {}
     }
     if route.door == Door::Open {
@@ -101,7 +105,10 @@ fn responses(served: &RoutedHandler, components: &mut Components) -> BTreeMap<St
     let rows = answers.into_iter().chain(refusals).map(|(status, schema)| {
         let mut response = json!({ "description": meaning(status) });
         if let Some(schema) = schema {
-            response["content"] = json_of(&schema);
+            response["content"] = match schema["format"] == "binary" {
+                true => json!({ "application/octet-stream": { "schema": schema } }),
+                false => json_of(&schema),
+            };
         }
         (status.to_string(), response)
     });

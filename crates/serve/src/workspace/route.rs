@@ -21,6 +21,8 @@ pub(super) enum Door {
 pub(super) enum RawBody {
     /// What another server sends: its signature is over the bytes.
     Hook,
+    /// A file, whatever it is.
+    Attachment,
 }
 
 /// One method of one path.

@@ -14,8 +14,8 @@ use axum::routing::{MethodFilter, any, on};
 #[cfg(test)]
 use super::answer::Answers as _;
 use super::api::{
-    auth, health, hooks, members, note_writes, notes, notices, proofs, rule_checks, rules, runs,
-    search, users, workspaces,
+    attachments, auth, health, hooks, loops, members, note_versions, note_writes, notes, notices,
+    proofs, rule_checks, rules, runs, search, settings, users, workspaces,
 };
 use super::ask::WorkspaceAsk;
 use super::handler::{BoxHandler, Handler};
@@ -114,6 +114,8 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
     let notes_query = &[
         "workspace_id",
         "note_kind",
+        "keyword",
+        "folder",
         "include_deleted",
         "sort",
         "limit",
@@ -152,6 +154,8 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
             "deleteUser": "Delete a user (owner only)", 409),
         route!(POST "/api/users/{user_id}/invitation" users::invite,
             "inviteUser": "Invite a user to set a password, once (owner only)"),
+        route!(DELETE "/api/users/{user_id}/invitation" users::withdraw,
+            "withdrawInvitation": "Withdraw an invitation (owner only)"),
         route!(PUT "/api/users/{user_id}/password" proofs::set_password,
             "setPassword": "Set your own password, or as the owner another's; ends all sessions"),
         route!(GET "/api/users/{user_id}/tokens" proofs::tokens,
@@ -194,6 +198,23 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
             "noteHistory": "List the changes of a note, newest first").query(PAGE),
         route!(GET "/api/notes/{note_id}/history/{version}" notes::version,
             "noteVersion": "Get an earlier version of a note"),
+        route!(GET "/api/notes/{note_id}/diff" note_versions::diff,
+            "noteDiff": "Compare two versions of a note").query(&["from", "to"]),
+        route!(POST "/api/notes/{note_id}/rollback" note_versions::rollback,
+            "rollBackNote": "Make an earlier version of a note the newest again", 409).keyed(),
+        route!(GET "/api/notes/{note_id}/attachments" attachments::list,
+            "listAttachments": "List the attachments of a note"),
+        route!(POST "/api/notes/{note_id}/attachments" attachments::attach,
+            "attachFile": "Attach a file to a note: its bytes are the body")
+            .keyed()
+            .query(&["name"])
+            .raw(RawBody::Attachment),
+        route!(GET "/api/attachments/{attachment_id}" attachments::download,
+            "downloadAttachment": "Download an attachment, even one that was removed"),
+        route!(DELETE "/api/attachments/{attachment_id}" attachments::remove,
+            "removeAttachment": "Remove an attachment from its note; its content is kept").keyed(),
+        route!(GET "/api/keywords" note_versions::keywords,
+            "listKeywords": "List the keywords of a workspace's notes, most used first").query(&["workspace_id"]),
         route!(GET "/api/notes/{note_id}/backlinks" notes::backlinks,
             "noteBacklinks": "List the notes that link to a note"),
         route!(PUT "/api/notes/{note_id}/metadata/{key}" note_writes::set_metadata,
@@ -243,12 +264,26 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
         ]),
         route!(GET "/api/automation/runs/{run_id}" runs::show,
             "showRun": "Get a run with its audit and its proposals"),
+        route!(GET "/api/automation/runs/{run_id}/loops" loops::loops,
+            "runLoops": "List the loops of an agent's run: instructions, refusals, and the memory after each")
+            .query(&["after", "limit"]),
+        route!(GET "/api/automation/operations" loops::operations,
+            "listOperations": "List what waits for a review in a workspace, over all runs, oldest first").query(&[
+            "workspace_id",
+            "limit",
+            "offset",
+        ]),
+        route!(GET "/api/automation/rules/{rule_id}/memory" loops::memory,
+            "ruleMemory": "Get the memory of a rule's agent", 409),
         route!(POST "/api/automation/runs/{run_id}/cancel" runs::cancel,
             "cancelRun": "Cancel a run", 409),
         route!(POST "/api/automation/runs/{run_id}/review" runs::review,
             "reviewRun": "Apply or reject the proposals of a run", 409).keyed(),
         route!(GET "/api/issues" runs::issues,
-            "listIssues": "List what agents want a person to look at, newest first").query(&["workspace_id", "limit", "offset"]),
+            "listIssues": "List what agents want a person to look at, newest first").query(&["workspace_id", "state", "limit", "offset"]),
+        route!(POST "/api/issues/{issue_id}/close" runs::close_issue, "closeIssue": "Close an issue").keyed(),
+        route!(GET "/api/settings" settings::list,
+            "listSettings": "List the settings of the server and where they come from (owner only)"),
     ]
 });
 

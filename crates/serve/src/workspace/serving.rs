@@ -55,6 +55,7 @@ impl Serving {
     /// Begins to fire rules; from now on requests can be answered.
     pub fn begin(opened: OpenWorkspace, workers: RuleWorkers, stop: CancellationToken) -> Self {
         let tools = workers.tools.clone();
+        let log = workers.host.store.clone();
         let engine = Engine::new(EngineSettings {
             store: opened.store.clone(),
             clock: Arc::new(WallClock),
@@ -66,7 +67,7 @@ impl Serving {
         let stopped = stop.clone();
         Self {
             engine: tokio::spawn(async move { engine.run(stopped).await }),
-            site: opened.site(stop),
+            site: opened.site(log, stop),
             tools,
         }
     }

@@ -9,7 +9,9 @@ use std::time::Duration;
 use axum::http::HeaderName;
 use bonded_host::CancellationToken;
 use bonded_kernel::{Millis, RuleId, UserId};
-use bonded_workspace::config::HostSurroundings;
+use bonded_state::Store;
+use bonded_workspace::attachments::AttachmentFiles;
+use bonded_workspace::config::{DescribedSetting, HostSurroundings};
 use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace::{Embedder, ProviderHealth};
 use tokio::sync::Semaphore;
@@ -39,6 +41,8 @@ pub(super) struct Settings {
     pub(super) request_timeout: Duration,
     /// Of one request, and of one message over a socket.
     pub(super) body_bytes_max: usize,
+    /// Of one file that is attached to a note.
+    pub(super) attachment_bytes_max: usize,
     /// Of one person.
     pub(super) writes_per_second_max: u32,
     /// Whether cookies are sent over TLS only.
@@ -60,10 +64,15 @@ pub(super) struct Settings {
 }
 
 /// What all requests share.
-#[derive(Debug)]
 pub(super) struct Site {
     /// Where everything is kept.
     pub(super) store: Arc<WorkspaceStore>,
+    /// The contents of files.
+    pub(super) attachments: AttachmentFiles,
+    /// What its owner is shown of the configuration.
+    pub(super) described: Vec<DescribedSetting>,
+    /// The logs of runs.
+    pub(super) log: Arc<dyn Store>,
     /// As they were when the server began.
     pub(super) settings: Settings,
     /// Cancelled when the server stops.
@@ -92,12 +101,19 @@ pub(super) struct Site {
     pub(super) writable: Writable,
 }
 
+impl std::fmt::Debug for Site {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Site")
+    }
+}
+
 impl Site {
     /// Nothing is under way yet.
     pub(super) fn new(
         dir: DataDir,
         store: Arc<WorkspaceStore>,
-        settings: Settings,
+        log: Arc<dyn Store>,
+        (settings, described): (Settings, Vec<DescribedSetting>),
         surroundings: Arc<HostSurroundings>,
         embedder: Option<Arc<Embedder>>,
         provider: Arc<ProviderHealth>,
@@ -108,10 +124,13 @@ impl Site {
             writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
             hooks: Rate::new(HOOKS_PER_SECOND_MAX, Duration::from_secs(1)),
             guesses: Guesses::default(),
+            attachments: AttachmentFiles::new(dir.path().join("attachments")),
+            described,
             dir,
             hashing: Semaphore::new(HASHING_MAX),
             sockets: Arc::new(Semaphore::new(SOCKETS_MAX)),
             store,
+            log,
             settings,
             surroundings,
             embedder,

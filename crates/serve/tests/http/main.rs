@@ -15,6 +15,7 @@ mod hooks;
 mod keeping;
 mod meaning;
 mod notes;
+mod pages;
 mod patches;
 mod prompts;
 mod reviews;

@@ -280,6 +280,10 @@ impl Checking<'_> {
                 config.server.max_request_body_mb.into(),
             ),
             (
+                ["server", "max_attachment_mb"],
+                config.server.max_attachment_mb.into(),
+            ),
+            (
                 ["server", "writes_per_second_max"],
                 config.server.writes_per_second_max.into(),
             ),

@@ -58,6 +58,8 @@ pub struct ServerSection {
     pub request_timeout_ms: u64,
     /// In mebibytes.
     pub max_request_body_mb: u32,
+    /// In mebibytes: the largest file that can be attached to a note.
+    pub max_attachment_mb: u32,
     /// Of one caller.
     pub writes_per_second_max: u32,
     /// Whose pages may ask beside the server's own.
@@ -70,6 +72,7 @@ impl Default for ServerSection {
             bind_addr: "127.0.0.1:8130".into(),
             request_timeout_ms: 15_000,
             max_request_body_mb: 16,
+            max_attachment_mb: 25,
             writes_per_second_max: 500,
             cors_allowed_origins: vec![],
         }
@@ -256,7 +259,10 @@ pub(super) const WITHOUT_EFFECT: [(&str, &str); 7] = [
         "it is for an editor, which is another program, and is ignored",
     ),
     ("database", "the store is a file in the data directory"),
-    ("storage", "there are no attachments"),
+    (
+        "storage",
+        "attachments lie in the data directory; server.max_attachment_mb limits them",
+    ),
     ("features", "it cannot be switched on or off"),
     ("health", "the paths are /healthz and /readyz"),
     ("server.static_dir", "the pages are part of the program"),

@@ -239,10 +239,10 @@ fn attachment(
 }
 
 fn closing(event: StoredEvent) -> Closing {
-    let reason = match event.event {
-        WorkspaceEvent::IssueClosed { reason, .. } => reason,
-        _ => None,
-    };
+    let mut reason = None;
+    if let WorkspaceEvent::IssueClosed { reason: said, .. } = event.event {
+        reason = said;
+    }
     Closing {
         at: event.at,
         by: event.actor,

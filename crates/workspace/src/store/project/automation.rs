@@ -63,7 +63,13 @@ impl Projection<'_> {
     ) -> Result<(), StoreFault> {
         match fact {
             OperationFact::Proposed(operation) => self.insert_operation(operation),
-            OperationFact::Applied(operation_id) => {
+            OperationFact::Applied {
+                operation_id,
+                was_edited,
+            } => {
+                if let Some(operation) = &mut self.loaded.view.operation {
+                    operation.was_edited = was_edited;
+                }
                 self.decide_operation(stored, operation_id, OperationStatus::Applied, None)
             }
             OperationFact::Rejected {
