@@ -37,6 +37,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
         &[
             "bonded-host",
             "bonded-kernel",
+            "bonded-outbound",
             "bonded-state",
             "bonded-tools",
             "bonded-transport",

@@ -1,4 +1,5 @@
-//! What a rule does when it fires: a loop of the agent, a run of an agent file, or a plan of work items.
+//! What a rule does when it fires: a loop of the agent, a run of an agent file, a plan of work items, or something plain
+//! that needs no model.
 //!
 //! An action is kept as its author wrote it and read again whenever its rule fires, so that what it leaves open follows
 //! the defaults of the host at that time. Reading never stops at the first fault. A new kind of action is one line of
@@ -7,8 +8,10 @@
 mod loop_form;
 mod looping;
 mod path;
+mod plain;
 mod rule_action;
 mod run;
+mod webhook;
 mod work;
 
 use bonded_kernel::{FormRow, Mistake, WorkspaceId, form_schema};
@@ -20,8 +23,10 @@ use super::surroundings::Surroundings;
 use rule_action::RuleAction as _;
 
 pub use looping::{LoopAction, memory_name};
-pub use rule_action::Resource;
+pub use plain::{AddKeywordAction, MoveAction, NotifyAction};
+pub use rule_action::{NeedsNote, Resource};
 pub use run::RunAction;
+pub use webhook::WebhookAction;
 pub use work::WorkAction;
 
 /// Each line is a kind of action: its variant, the name that rules have for it, what reads its fields, and their form. All that is
@@ -66,6 +71,27 @@ macro_rules! actions {
                     $(Self::$variant(action) => action.prompt_path(),)*
                 }
             }
+
+            /// What the action wants of the note that the event is about.
+            pub fn needs_note(&self) -> NeedsNote {
+                match self {
+                    $(Self::$variant(action) => action.needs_note(),)*
+                }
+            }
+
+            /// Whether it signs what it sends, with the secret of its rule.
+            pub fn is_signed(&self) -> bool {
+                match self {
+                    $(Self::$variant(action) => action.is_signed(),)*
+                }
+            }
+
+            /// What it does, in words that follow "when …,".
+            pub fn words(&self) -> String {
+                match self {
+                    $(Self::$variant(action) => action.words(),)*
+                }
+            }
         }
 
         fn read_of_kind(
@@ -93,6 +119,14 @@ actions! {
     Run(RunAction) = "run", run::read, run::FORM;
     /// A plan of work items on a tree.
     Work(WorkAction) = "work", work::read, work::FORM;
+    /// One more keyword for the note.
+    AddKeyword(AddKeywordAction) = "add_keyword", plain::read_add_keyword, plain::ADD_KEYWORD;
+    /// Another folder for the note.
+    Move(MoveAction) = "move", plain::read_move, plain::MOVE;
+    /// A notice for people.
+    Notify(NotifyAction) = "notify", plain::read_notify, plain::NOTIFY;
+    /// A message to another server.
+    Webhook(WebhookAction) = "webhook", webhook::read, webhook::FORM;
 }
 
 impl Action {

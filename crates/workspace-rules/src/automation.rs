@@ -150,6 +150,9 @@ pub struct Operation {
     /// Who applied or rejected it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<Actor>,
+    /// Whether the person who applied it had changed it before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_edited: bool,
 }
 
 impl Operation {
@@ -167,6 +170,45 @@ impl Operation {
             bytes.extend_from_slice(part);
         }
         Hash::of(&bytes)
+    }
+}
+
+/// What a person writes in the place of what was proposed; what is absent stays as it was proposed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditedProposal {
+    /// Another title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The whole text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub markdown: Option<String>,
+    /// All keywords.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keywords: Option<Vec<String>>,
+}
+
+impl EditedProposal {
+    /// The proposal as the person wants it; `None` for what has neither title, text nor keywords.
+    pub(super) fn over(&self, proposal: &Proposal) -> Option<Proposal> {
+        let edit = self.clone();
+        match proposal.clone() {
+            Proposal::CreateNote(mut new) => {
+                new.title = edit.title.or(new.title);
+                new.markdown = edit.markdown.unwrap_or(new.markdown);
+                new.keywords = edit.keywords.unwrap_or(new.keywords);
+                Some(Proposal::CreateNote(new))
+            }
+            Proposal::UpdateNote(mut write) => {
+                write.edit.title = edit.title.or(write.edit.title);
+                write.edit.keywords = edit.keywords.or(write.edit.keywords);
+                if edit.markdown.is_some() {
+                    write.edit.markdown = edit.markdown;
+                    write.edit.patch = None;
+                }
+                Some(Proposal::UpdateNote(write))
+            }
+            Proposal::RecordIssue { .. } => None,
+        }
     }
 }
 

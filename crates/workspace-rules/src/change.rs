@@ -11,10 +11,11 @@ use bonded_kernel::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::automation::{AutomationRun, Issue, Operation, Proposal, RunStatus};
+use super::automation::{AutomationRun, EditedProposal, Issue, Operation, Proposal, RunStatus};
 use super::code::Code;
 use super::note::{Note, Workspace, WorkspaceState};
 use super::note_write::{NewNote, NoteWrite};
+use super::notice::{Attachment, Notice};
 use super::refused::Refused;
 use super::role::Role;
 use super::rule::{Rule, RuleDraft};
@@ -124,6 +125,35 @@ pub enum Change {
         workspace_id: WorkspaceId,
         issue: Issue,
     },
+    /// A person has looked at it.
+    CloseIssue {
+        /// The event that recorded it.
+        issue_id: EventId,
+        reason: Option<String>,
+    },
+    /// Gives a note one more keyword, whatever version it has.
+    AddKeyword { note_id: NoteId, keyword: String },
+    /// Puts a note into a folder, whatever version it has.
+    MoveNote { note_id: NoteId, folder: String },
+    /// A run of a rule leaves a notice for people.
+    PostNotice {
+        workspace_id: WorkspaceId,
+        notice: Notice,
+    },
+    /// Another server sent something to a rule, and showed that it knows the rule's secret.
+    ReceiveHook {
+        rule_id: RuleId,
+        /// The sender's name for it: the same one is taken in once.
+        delivery: String,
+        body: Value,
+    },
+    /// Attaches a file whose content is in its place.
+    Attach(Attachment),
+    /// Takes a file away from its note; its content stays, because older events name it.
+    RemoveAttachment {
+        /// The event that added it.
+        attachment_id: EventId,
+    },
 }
 
 /// A run that a rule asks for.
@@ -180,8 +210,12 @@ impl RunEnd {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Review {
-    /// Exactly what has this digest.
-    Apply { digest: Hash },
+    /// Exactly what has this digest, or what the person who saw it wrote in its place.
+    Apply {
+        digest: Hash,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        edited: Option<EditedProposal>,
+    },
     /// Nothing of it is written.
     Reject {
         reject_reason: Option<String>,
@@ -197,7 +231,7 @@ impl Review {
     /// seen.
     pub fn check_meant(&self, operation: &Operation) -> Result<(), Refused> {
         let seen = match self {
-            Self::Apply { digest } => Some(*digest),
+            Self::Apply { digest, .. } => Some(*digest),
             Self::Reject { digest, .. } => *digest,
         };
         let digest = operation.digest();
@@ -238,6 +272,21 @@ pub struct View {
     pub operation: Option<Operation>,
     /// How many operations the agent's run has proposed.
     pub operations: u32,
+    /// The issue that the change is about.
+    pub issue: Option<IssueStanding>,
+    /// How many attachments the note has.
+    pub attachments: u64,
+    /// Whether the attachment that the change is about was removed; absent where there is none.
+    pub is_attachment_removed: Option<bool>,
+}
+
+/// An issue, as far as a decision about it asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssueStanding {
+    /// Where it was recorded.
+    pub workspace_id: WorkspaceId,
+    /// Whether somebody has closed it.
+    pub is_closed: bool,
 }
 
 impl RunMove {
@@ -290,7 +339,14 @@ impl Change {
             | Self::Considered { .. }
             | Self::ConsideredSchedule { .. }
             | Self::Review { .. }
-            | Self::RecordIssue { .. } => {}
+            | Self::RecordIssue { .. }
+            | Self::CloseIssue { .. }
+            | Self::AddKeyword { .. }
+            | Self::MoveNote { .. }
+            | Self::PostNotice { .. }
+            | Self::ReceiveHook { .. }
+            | Self::Attach(_)
+            | Self::RemoveAttachment { .. } => {}
         }
         let written = serde_json::to_vec(&same).unwrap_or_default();
         Hash::of(&written)

@@ -91,6 +91,10 @@ codes! {
     RunNotFound = "RUN_NOT_FOUND", Some(404), CHANGED;
     /// The run proposed no operation with this id.
     OperationNotFound = "OPERATION_NOT_FOUND", Some(404), CHANGED;
+    /// There is no such issue.
+    IssueNotFound = "ISSUE_NOT_FOUND", Some(404), CHANGED;
+    /// There is no such attachment.
+    AttachmentNotFound = "ATTACHMENT_NOT_FOUND", Some(404), CHANGED;
     /// There is no such user.
     UserNotFound = "USER_NOT_FOUND", Some(404), CHANGED;
     /// The path is there, and does not take this method.
@@ -109,6 +113,8 @@ codes! {
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", Some(413), CHANGED;
     /// The text of a note would be larger than 4 MiB.
     NoteTooLarge = "NOTE_TOO_LARGE", Some(413), CHANGED;
+    /// The file is larger than `server.max_attachment_mb` allows.
+    AttachmentTooLarge = "ATTACHMENT_TOO_LARGE", Some(413), CHANGED;
     /// The body is not said to be JSON.
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", Some(415), CHANGED;
     /// The rule is wrong.
@@ -177,6 +183,8 @@ codes! {
     WorkNotStarted = "WORK_NOT_STARTED", None, CHANGED;
     /// An item of the plan did not succeed.
     WorkFailed = "WORK_FAILED", None, CHANGED;
+    /// A message could not be delivered to the address that the rule names.
+    WebhookFailed = "WEBHOOK_FAILED", None, AGAIN;
     /// The agent said that the goal cannot be reached.
     Blocked = "BLOCKED", None, CHANGED;
     /// All turns were used (`max_iterations` for an agent that works in loops) and work is left.

@@ -5,10 +5,12 @@
 
 mod clause;
 mod compare;
+mod explain;
 mod facts;
 mod field;
 mod read;
 mod schema;
+mod words;
 
 use serde_json::Value;
 
@@ -18,6 +20,7 @@ use clause::Clause;
 pub(super) use schema::definitions;
 
 pub use compare::MATCHED_BYTES_MAX;
+pub use explain::{JudgedPart, PartKind};
 pub use facts::Facts;
 pub use read::{CONDITION_DEPTH_MAX, CONDITION_PARTS_MAX, CONDITION_VALUE_BYTES_MAX};
 

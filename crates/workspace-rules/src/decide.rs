@@ -11,6 +11,7 @@ mod note_fields;
 mod notes;
 mod permit;
 mod review;
+mod small;
 mod workspaces;
 
 use bonded_kernel::Millis;
@@ -95,5 +96,25 @@ pub fn decide(view: &View, change: &Change, actor: &Actor, now: Millis) -> Event
             workspace_id,
             issue,
         } => review::record_issue(view, *workspace_id, issue, actor),
+        Change::CloseIssue { issue_id, reason } => {
+            small::close_issue(view, *issue_id, reason.as_deref(), actor)
+        }
+        Change::AddKeyword { note_id, keyword } => {
+            small::add_keyword(view, *note_id, keyword, actor)
+        }
+        Change::MoveNote { note_id, folder } => small::move_note(view, *note_id, folder, actor),
+        Change::PostNotice {
+            workspace_id,
+            notice,
+        } => small::post_notice(view, *workspace_id, notice, actor),
+        Change::ReceiveHook {
+            rule_id,
+            delivery,
+            body,
+        } => small::receive_hook(view, *rule_id, delivery, body, actor),
+        Change::Attach(attachment) => small::attach(view, attachment, actor),
+        Change::RemoveAttachment { attachment_id } => {
+            small::remove_attachment(view, *attachment_id, actor)
+        }
     }
 }

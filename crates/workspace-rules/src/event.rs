@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::actor::Actor;
 use super::automation::{Issue, Operation, RunFinished, RunQueued};
 use super::note::{AccessScope, Metadata, WorkspaceState};
+use super::notice::{Attachment, Notice};
 use super::role::Role;
 use super::rule::Rule;
 
@@ -105,7 +106,12 @@ events! {
     AutomationFailed(Box<RunFinished>) = "automation_failed";
     AutomationCancelled(Box<RunFinished>) = "automation_cancelled";
     OperationProposed(Box<Operation>) = "operation.proposed";
-    OperationApplied { operation_id: OperationId, run_id: RunId } = "operation.applied";
+    OperationApplied {
+        operation_id: OperationId,
+        run_id: RunId,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        was_edited: bool,
+    } = "operation.applied";
     OperationRejected {
         operation_id: OperationId,
         run_id: RunId,
@@ -113,6 +119,15 @@ events! {
         reject_reason: Option<String>,
     } = "operation.rejected";
     IssueRecorded(Issue) = "issue.recorded";
+    IssueClosed {
+        issue_id: EventId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    } = "issue.closed";
+    NoticePosted(Notice) = "notice.posted";
+    HookReceived { rule_id: RuleId, delivery: String, body: Value } = "hook.received";
+    AttachmentAdded(Attachment) = "attachment.added";
+    AttachmentRemoved { attachment_id: EventId } = "attachment.removed";
 }
 
 impl WorkspaceEvent {
@@ -141,7 +156,12 @@ impl WorkspaceEvent {
             | Self::OperationProposed(_)
             | Self::OperationApplied { .. }
             | Self::OperationRejected { .. }
-            | Self::IssueRecorded(_) => None,
+            | Self::IssueRecorded(_)
+            | Self::IssueClosed { .. }
+            | Self::NoticePosted(_)
+            | Self::HookReceived { .. }
+            | Self::AttachmentAdded(_)
+            | Self::AttachmentRemoved { .. } => None,
         }
     }
 }

@@ -101,6 +101,15 @@ pub enum FaultKind {
     /// A schedule would never be looked at.
     #[error("only rules with the trigger automation_schedule.cron have a schedule, not {trigger}")]
     NeedlessSchedule { trigger: &'static str },
+    /// The action changes a note, and there is none, or none that can be changed.
+    #[error(
+        "{kind} changes the note of the event, and with the trigger {trigger} it cannot: {why}"
+    )]
+    NoNote {
+        kind: &'static str,
+        trigger: &'static str,
+        why: &'static str,
+    },
     /// The condition nests deeper than is read.
     #[error("conditions nest at most {most} deep")]
     TooDeep { most: usize },

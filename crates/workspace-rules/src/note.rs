@@ -20,6 +20,10 @@ pub const KEYWORDS_MAX: usize = 100;
 /// How long one of them is at most.
 pub const KEYWORD_CHARS_MAX: usize = 100;
 pub(super) const NAME_CHARS_MAX: usize = 200;
+/// How long the title of a notice is at most.
+pub const NOTICE_TITLE_CHARS_MAX: usize = 200;
+/// How long its message is at most.
+pub const NOTICE_MESSAGE_BYTES_MAX: usize = 4000;
 
 /// The kind of a note that was given none.
 pub(super) const DEFAULT_KIND: &str = "note";

@@ -41,6 +41,12 @@ pub enum Refused {
     /// No operation has this id.
     #[error("there is no operation {operation_id}")]
     OperationNotFound { operation_id: OperationId },
+    /// No issue has this id.
+    #[error("there is no issue {issue_id}")]
+    IssueNotFound { issue_id: EventId },
+    /// No attachment has this id.
+    #[error("there is no attachment {attachment_id}")]
+    AttachmentNotFound { attachment_id: EventId },
     /// The review is about something else than what waits; the digest is that of what waits.
     #[error(
         "operation {operation_id} has changed since it was reviewed; nothing was decided: review it again, with its digest {digest}"
@@ -146,6 +152,8 @@ impl Refused {
             Self::RuleNotFound { .. } => Code::RuleNotFound,
             Self::RunNotFound { .. } => Code::RunNotFound,
             Self::OperationNotFound { .. } => Code::OperationNotFound,
+            Self::IssueNotFound { .. } => Code::IssueNotFound,
+            Self::AttachmentNotFound { .. } => Code::AttachmentNotFound,
             Self::OtherOperation { .. } => Code::OtherOperation,
             Self::WorkspaceForbidden { .. } => Code::WorkspaceForbidden,
             Self::RoleForbidden { .. } | Self::OwnerOfAll | Self::NotTheOwner => {
@@ -195,6 +203,8 @@ impl Refused {
             | Self::RuleNotFound { .. }
             | Self::RunNotFound { .. }
             | Self::OperationNotFound { .. }
+            | Self::IssueNotFound { .. }
+            | Self::AttachmentNotFound { .. }
             | Self::WorkspaceForbidden { .. }
             | Self::CrossWorkspaceRejected { .. }
             | Self::ForeignEvent { .. }

@@ -8,7 +8,7 @@ use bonded_kernel::{Millis, Mistake, RuleId, WorkspaceId, short};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::action::{self, Action};
+use super::action::{self, Action, NeedsNote};
 use super::condition::{self, Condition};
 use super::fault::{Fault, FaultKind, RuleFields};
 use super::rule_form::FORM;
@@ -33,18 +33,25 @@ pub enum Trigger {
     /// Its schedule is due.
     #[serde(rename = "automation_schedule.cron")]
     Cron,
+    /// Another server sends it something.
+    #[serde(rename = "webhook")]
+    Webhook,
     /// Somebody launches it.
     #[serde(rename = "manual")]
     Manual,
 }
 
-pub(super) const TRIGGERS: [(&str, Trigger); 5] = [
+pub(super) const TRIGGERS: [(&str, Trigger); 6] = [
     ("workspace_event.note_changed", Trigger::NoteChanged),
     ("workspace_event.note_created", Trigger::NoteCreated),
     ("workspace_event.note_deleted", Trigger::NoteDeleted),
     ("automation_schedule.cron", Trigger::Cron),
+    ("webhook", Trigger::Webhook),
     ("manual", Trigger::Manual),
 ];
+
+/// The type of the event that a message from another server is. It is for one rule alone.
+const HOOK_RECEIVED: &str = "hook.received";
 
 impl Trigger {
     /// The stable word.
@@ -59,9 +66,19 @@ impl Trigger {
             Self::NoteChanged => &["note.created", "note.updated", "note.title_changed"],
             Self::NoteCreated => &["note.created"],
             Self::NoteDeleted => &["note.deleted"],
+            Self::Webhook => &[HOOK_RECEIVED],
             Self::Cron | Self::Manual => &[],
         };
         types.contains(&event_type)
+    }
+
+    /// Whether there is a note that an action can change when such a rule fires.
+    const fn has_note(self) -> Result<(), &'static str> {
+        match self {
+            Self::NoteChanged | Self::NoteCreated | Self::Manual => Ok(()),
+            Self::NoteDeleted => Err("a note that was deleted cannot be changed"),
+            Self::Cron | Self::Webhook => Err("there is no note when such a rule fires"),
+        }
     }
 }
 
@@ -131,6 +148,11 @@ impl RuleDraft {
         Action::read(&self.action_json, &self.workspace_id, host)
     }
 
+    /// Whether the rule has a secret: what it takes in, or what it sends, is signed with it.
+    pub fn is_signed(&self, host: &dyn Surroundings) -> bool {
+        self.trigger == Trigger::Webhook || self.action(host).is_ok_and(|it| it.is_signed())
+    }
+
     /// The rule with some of its fields written anew; null takes one away. The workspace stays.
     /// The result is checked as if it were written anew, but for one thing: switching off is always possible.
     pub fn patched(&self, written: &Value, host: &dyn Surroundings) -> Result<Self, Vec<Fault>> {
@@ -190,7 +212,8 @@ fn read(mut fields: RuleFields<'_, '_>, host: &dyn Surroundings) -> Option<RuleD
         let workspace = workspace_id.or_else(|| claimed_workspace(action));
         // Without a workspace the rest of the action can still be looked at.
         let workspace = workspace.unwrap_or(WorkspaceId::from_bytes([0; 16]));
-        let _ = action::read(action, "/action_json", &workspace, host, fields.faults());
+        let read = action::read(action, "/action_json", &workspace, host, fields.faults());
+        check_note(&mut fields, read.as_ref(), trigger);
     }
     let schedule = read_schedule(&mut fields, trigger, host);
     let depth = fields.whole_row("max_chain_depth");
@@ -205,6 +228,22 @@ fn read(mut fields: RuleFields<'_, '_>, host: &dyn Surroundings) -> Option<RuleD
         schedule,
         max_chain_depth: depth.map_or(CHAIN_DEPTH, |it| it as u32),
     })
+}
+
+/// An action that changes the note of the event needs a trigger that has one.
+fn check_note(fields: &mut RuleFields<'_, '_>, action: Option<&Action>, trigger: Option<Trigger>) {
+    let (Some(action), Some(trigger)) = (action, trigger) else {
+        return;
+    };
+    if let (NeedsNote::ToChange, Err(why)) = (action.needs_note(), trigger.has_note()) {
+        let kind = FaultKind::NoNote {
+            kind: action.kind(),
+            trigger: trigger.as_str(),
+            why,
+        };
+        let at = "/action_json/kind";
+        fields.faults().push(Fault::new(at, kind));
+    }
 }
 
 /// The workspace that an action itself speaks of.
@@ -242,6 +281,7 @@ fn read_schedule(
                 trigger @ (Trigger::NoteChanged
                 | Trigger::NoteCreated
                 | Trigger::NoteDeleted
+                | Trigger::Webhook
                 | Trigger::Manual),
             ),
             true,

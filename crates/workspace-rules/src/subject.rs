@@ -3,12 +3,13 @@
 //! Whoever folds, stores or follows events asks [`WorkspaceEvent::subject`], so that a new event of a note is thought of
 //! by whoever follows notes and by nobody else.
 
-use bonded_kernel::{NoteId, OperationId, RuleId, RunId, UserId};
+use bonded_kernel::{EventId, NoteId, OperationId, RuleId, RunId, UserId};
 use serde_json::Value;
 
 use super::automation::{Issue, Operation, RunFinished, RunQueued, RunStatus};
 use super::event::{MemberSet, NoteCreated, NoteUpdated, WorkspaceEvent};
 use super::note::WorkspaceState;
+use super::notice::{Attachment, Notice};
 use super::rule::Rule;
 
 /// What an event is about.
@@ -27,7 +28,31 @@ pub enum EventSubject<'a> {
     /// What a run proposes to a person.
     Operation(OperationFact<'a>),
     /// What a person is to look at.
-    Issue(&'a Issue),
+    Issue(IssueFact<'a>),
+    /// What a rule wants people to see.
+    Notice(&'a Notice),
+    /// What another server sent to a rule.
+    Hook(RuleId, &'a Value),
+    /// A file of a note.
+    Attachment(AttachmentFact<'a>),
+}
+
+/// What became of an issue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum IssueFact<'a> {
+    /// It waits for a person.
+    Recorded(&'a Issue),
+    /// A person has looked at it. The id is that of the event that recorded it.
+    Closed(EventId),
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AttachmentFact<'a> {
+    /// A note has it.
+    Added(&'a Attachment),
+    /// The note has it no more. The id is that of the event that added it.
+    Removed(EventId),
 }
 
 /// What became of the workspace itself.
@@ -102,7 +127,10 @@ pub enum OperationFact<'a> {
     /// It waits for a person.
     Proposed(&'a Operation),
     /// What it wanted is written, by the event before this one.
-    Applied(OperationId),
+    Applied {
+        operation_id: OperationId,
+        was_edited: bool,
+    },
     /// Nothing of it is written.
     Rejected {
         operation_id: OperationId,
@@ -162,9 +190,14 @@ impl WorkspaceEvent {
             Self::AutomationFailed(it) => EventSubject::Run(&it.run_id, RunFact::Failed(it)),
             Self::AutomationCancelled(it) => EventSubject::Run(&it.run_id, RunFact::Cancelled(it)),
             Self::OperationProposed(it) => EventSubject::Operation(OperationFact::Proposed(it)),
-            Self::OperationApplied { operation_id, .. } => {
-                EventSubject::Operation(OperationFact::Applied(*operation_id))
-            }
+            Self::OperationApplied {
+                operation_id,
+                was_edited,
+                ..
+            } => EventSubject::Operation(OperationFact::Applied {
+                operation_id: *operation_id,
+                was_edited: *was_edited,
+            }),
             Self::OperationRejected {
                 operation_id,
                 reject_reason,
@@ -173,8 +206,39 @@ impl WorkspaceEvent {
                 operation_id: *operation_id,
                 reject_reason: reject_reason.as_deref(),
             }),
-            Self::IssueRecorded(issue) => EventSubject::Issue(issue),
+            Self::IssueRecorded(issue) => EventSubject::Issue(IssueFact::Recorded(issue)),
+            Self::IssueClosed { issue_id, .. } => EventSubject::Issue(IssueFact::Closed(*issue_id)),
+            Self::NoticePosted(notice) => EventSubject::Notice(notice),
+            Self::HookReceived { rule_id, body, .. } => EventSubject::Hook(*rule_id, body),
+            Self::AttachmentAdded(it) => EventSubject::Attachment(AttachmentFact::Added(it)),
+            Self::AttachmentRemoved { attachment_id } => {
+                EventSubject::Attachment(AttachmentFact::Removed(*attachment_id))
+            }
         }
+    }
+
+    /// The one rule that something was sent to, and what it was.
+    pub fn hook(&self) -> Option<(RuleId, &Value)> {
+        let EventSubject::Hook(rule_id, body) = self.subject() else {
+            return None;
+        };
+        Some((rule_id, body))
+    }
+
+    /// The notice that was posted.
+    pub fn notice(&self) -> Option<&Notice> {
+        let EventSubject::Notice(notice) = self.subject() else {
+            return None;
+        };
+        Some(notice)
+    }
+
+    /// The file that was attached.
+    pub fn attachment(&self) -> Option<&Attachment> {
+        let EventSubject::Attachment(AttachmentFact::Added(attachment)) = self.subject() else {
+            return None;
+        };
+        Some(attachment)
     }
 
     /// The note that the event is about.
@@ -186,7 +250,10 @@ impl WorkspaceEvent {
             | EventSubject::Rule(_)
             | EventSubject::Run(..)
             | EventSubject::Operation(_)
-            | EventSubject::Issue(_) => None,
+            | EventSubject::Issue(_)
+            | EventSubject::Notice(_)
+            | EventSubject::Hook(..)
+            | EventSubject::Attachment(_) => None,
         }
     }
 }

@@ -18,6 +18,8 @@ pub trait Surroundings {
     fn check_prompt(&self, path: &str) -> Result<(), String>;
     /// Whether rules may ask a provider of this kind at this place, and if not, why.
     fn check_provider(&self, kind: &str, base_url: Option<&str>) -> Result<(), String>;
+    /// Whether rules may send to this address, and if not, why.
+    fn check_webhook(&self, url: &str) -> Result<(), String>;
     /// The kinds of providers that there are.
     fn provider_kinds(&self) -> &[&str];
     /// Whether a provider of this kind is a file, not a server.

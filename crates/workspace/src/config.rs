@@ -4,6 +4,7 @@
 //! providers come from the environment or from `.env` beside it.
 
 mod check;
+mod described;
 mod sections;
 mod surroundings;
 
@@ -14,6 +15,7 @@ use bonded_workspace_rules::{LoopDefaults, MemoryChoice, Pace, ProviderChoice};
 use serde_json::Value;
 
 use bonded_host::config::{Environment, env_file};
+pub use described::{DescribedSetting, SettingSource};
 pub use sections::{
     AgentSection, AutomationSection, LoggingSection, SearchSection, SecuritySection, ServerSection,
     WebsocketSection, WorkspaceConfig,

@@ -7,6 +7,7 @@
 
 mod days;
 mod error;
+mod firings;
 mod line;
 
 use bonded_kernel::Millis;
@@ -19,6 +20,7 @@ use days::{hours_from, hours_until};
 use line::CronLine;
 
 pub use error::BadCron;
+pub use firings::FiringTime;
 
 /// How far a change of the clocks reaches: since 1970 no hour came again later than that. Vostok's clocks went back by
 /// seven hours once.

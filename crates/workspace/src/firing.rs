@@ -8,13 +8,14 @@ use std::sync::Arc;
 use bonded_kernel::RunId;
 use bonded_workspace_rules::{
     Action, AutomationRun, Code, Exclusive, LoopAction, Note, Rule, RunAction, RunEnd, RunMove,
-    StoredEvent, WorkAction, exclusive,
+    StoredEvent, WebhookAction, WorkAction, exclusive,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
+use super::plain_actions::PlainActions;
 
 /// A run of a rule that is to be driven, for the first time or again after a restart.
 #[derive(Clone, Debug)]
@@ -86,6 +87,10 @@ pub struct Actions {
     pub runs: Option<Arc<dyn Performs<RunAction>>>,
     /// None where this server does no actions `work`.
     pub work: Option<Arc<dyn Performs<WorkAction>>>,
+    /// None where this server does no actions `add_keyword`, `move` and `notify`.
+    pub plain: Option<Arc<PlainActions>>,
+    /// None where this server does no actions `webhook`.
+    pub webhooks: Option<Arc<dyn Performs<WebhookAction>>>,
 }
 
 impl std::fmt::Debug for Actions {
@@ -97,10 +102,15 @@ impl std::fmt::Debug for Actions {
 impl Actions {
     /// Whoever performs an action of this kind, with the action.
     fn performer<'a>(&'a self, action: &'a Action) -> Option<Box<dyn PerformsOne + 'a>> {
+        let plain = self.plain.as_deref();
         match action {
             Action::Loop(action) => performer_of(self.loops.as_deref(), &**action),
             Action::Run(action) => performer_of(self.runs.as_deref(), action),
             Action::Work(action) => performer_of(self.work.as_deref(), action),
+            Action::Webhook(action) => performer_of(self.webhooks.as_deref(), action),
+            Action::AddKeyword(action) => performer_of(plain.map(|it| it as _), action),
+            Action::Move(action) => performer_of(plain.map(|it| it as _), action),
+            Action::Notify(action) => performer_of(plain.map(|it| it as _), action),
         }
     }
 
@@ -175,8 +185,8 @@ impl Firing {
     }
 
     /// What set the run off, as data.
-    /// The title was written by somebody else than the author of the rule; it is data for the agent, not an
-    /// instruction.
+    /// The title, and what another server sent, were written by somebody else than the author of the rule; they are data
+    /// for the agent, not instructions.
     pub fn trigger(&self) -> Value {
         let mut trigger = json!({
             "rule_id": self.rule.rule_id,
@@ -186,6 +196,9 @@ impl Firing {
         });
         if let Some(event) = &self.event {
             trigger["event_type"] = json!(event.event.name());
+            if let Some((_, body)) = event.event.hook() {
+                trigger["body"] = body.clone();
+            }
         }
         if let Some(note) = &self.note {
             trigger["note"] = json!({

@@ -24,6 +24,7 @@
 
 mod active;
 mod agent_runs;
+pub mod attachments;
 pub mod config;
 mod cron;
 mod embedding_providers;
@@ -32,12 +33,15 @@ mod engine;
 mod engine_state;
 mod firing;
 pub mod front_matter;
+mod hook_secret;
 mod indexer;
 pub mod keeper;
+pub mod loop_history;
 mod loop_runs;
 mod matcher;
 mod note_files;
 mod operator;
+mod plain_actions;
 mod prompts;
 mod provider_health;
 pub mod records;
@@ -48,19 +52,25 @@ pub mod store;
 mod target;
 pub mod times;
 mod wall_clock;
+mod webhooks;
 mod work_process;
 
 pub use agent_runs::{AgentRuns, performed};
-pub use cron::{BadCron, Cron};
+pub use cron::{BadCron, Cron, FiringTime};
 pub use embeddings::{BadEmbedder, Embedder, QUERY_TIMEOUT_MS};
 pub use engine::Engine;
 pub use engine_state::EngineSettings;
 pub use firing::{Actions, Firing, Performed, Performs};
+pub use hook_secret::{
+    HookSecret, ID_HEADER, REPLAY_WINDOW_SECONDS, SIGNATURE_HEADER, TIMESTAMP_HEADER,
+};
 pub use indexer::Indexer;
 pub use note_files::{LeftOut, NoteDir, NoteFiles};
 pub use operator::OperatorSink;
+pub use plain_actions::PlainActions;
 pub use prompts::PromptError;
 pub use provider_health::{ProviderHealth, ProviderLook, ProviderState};
 pub use search::{ScoredHit, SearchError, SearchMode, SearchResults, UnknownMode, search};
 pub use wall_clock::WallClock;
+pub use webhooks::{WEBHOOK_TIMEOUT, Webhooks};
 pub use work_process::WorkProcess;

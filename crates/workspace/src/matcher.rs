@@ -140,7 +140,10 @@ impl Matcher {
             | EventSubject::Note(..)
             | EventSubject::Run(..)
             | EventSubject::Operation(_)
-            | EventSubject::Issue(_) => return Ok(false),
+            | EventSubject::Issue(_)
+            | EventSubject::Notice(_)
+            | EventSubject::Hook(..)
+            | EventSubject::Attachment(_) => return Ok(false),
         };
         // A scheduler that is gone needs no news.
         let _ = self.news.send(news);
@@ -214,6 +217,7 @@ impl Matcher {
             event_type: Some(event.event.name()),
             actor_type: Some(actor_type(&event.actor)),
             note: note.as_ref(),
+            body: event.event.hook().map(|(_, body)| body),
             at: event.at,
         };
         let fire = |live: &LiveRule| Fire {
@@ -232,7 +236,11 @@ impl Matcher {
         let rules = self.rules.get(&event.workspace_id);
         let rules = rules.into_iter().flat_map(BTreeMap::values);
         let is_meant = |live: &&LiveRule| {
-            live.rule.draft.trigger.answers(name) && live.rule.created_at <= event.at
+            let is_for_it = event
+                .event
+                .hook()
+                .is_none_or(|(rule, _)| rule == live.rule.rule_id);
+            is_for_it && live.rule.draft.trigger.answers(name) && live.rule.created_at <= event.at
         };
         rules.filter(is_meant).collect()
     }

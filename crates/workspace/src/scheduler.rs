@@ -229,6 +229,7 @@ impl ScheduledRule {
             event_type: None,
             actor_type: None,
             note: None,
+            body: None,
             at,
         })
     }

@@ -14,6 +14,7 @@ mod codes;
 #[cfg(test)]
 mod cost;
 mod error;
+mod left;
 mod links;
 mod members;
 mod notes;
@@ -23,6 +24,7 @@ mod proof;
 mod readers;
 mod rows;
 mod search;
+mod secrets;
 mod streams;
 mod transact;
 mod transaction;
@@ -39,12 +41,16 @@ use bonded_workspace_rules::Refused;
 pub use access::{ListedSession, ListedToken, LoginSession, proof_id};
 pub use automation::{QueuedRuns, RunFilter};
 pub use error::WorkspaceError;
+pub use left::{
+    Closing, IssueState, ListedAttachment, ListedIssue, ListedNotice, NOTICES_MARKED_MAX,
+};
 pub use members::MemberStanding;
 pub use notes::{ListedNote, NoteFilter, NoteSort, Page};
 pub use people::{User, UserState};
 pub use proof::{By, Proof};
 pub use rows::StoredRule;
 pub use search::{Hit, SearchQuery, SearchSort, TextHits};
+pub use secrets::NewSecret;
 pub use vectors::{Nearest, NoteVector, UnseenNote};
 pub use workspace_store::WorkspaceStore;
 pub use write::{CommittedWrite, IdempotencyKey, Write, WriteOutcome};

@@ -35,6 +35,8 @@ pub(crate) async fn export(args: &ExportArgs) -> Result<ExitCode, CliError> {
         let filter = NoteFilter {
             workspace: book.workspace.workspace_id,
             note_kind: None,
+            keyword: None,
+            folder: None,
             include_deleted: false,
             sort: NoteSort::Created,
             page,

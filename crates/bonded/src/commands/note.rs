@@ -68,6 +68,8 @@ async fn list(notes: &Notebook, args: &NoteListArgs) -> Result<(), CliError> {
     let filter = NoteFilter {
         workspace: notes.workspace.workspace_id,
         note_kind: args.kind.clone(),
+        keyword: None,
+        folder: None,
         include_deleted: args.deleted,
         sort: NoteSort::Updated,
         page: Page {

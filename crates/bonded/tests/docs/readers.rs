@@ -59,6 +59,10 @@ impl Surroundings for Anywhere {
         Ok(())
     }
 
+    fn check_webhook(&self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
     fn provider_kinds(&self) -> &[&str] {
         &["lmstudio", "script"]
     }

@@ -3,7 +3,10 @@
 //! The same types tell the OpenAPI document what may come, so that it cannot say something else than the program does.
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, SET_COOKIE};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, SET_COOKIE,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use serde::Serialize;
@@ -31,6 +34,10 @@ pub(super) struct OkJson<T>(pub(super) T);
 #[derive(Debug)]
 pub(super) struct CreatedJson<T>(pub(super) T);
 
+/// 202: taken in, and what comes of it comes later.
+#[derive(Debug)]
+pub(super) struct AcceptedJson<T>(pub(super) T);
+
 /// 201 and what was made, or 200 and what there was already.
 #[derive(Debug)]
 pub(super) enum CreatedOrKnown<T> {
@@ -45,6 +52,13 @@ pub(super) struct NoContent;
 /// 200 and a text that is a JSON object already.
 #[derive(Debug)]
 pub(super) struct JsonText(pub(super) &'static str);
+
+/// 200 and a file to be kept, never to be shown: whatever it holds came from a stranger.
+#[derive(Debug)]
+pub(super) struct FileAnswer {
+    pub(super) name: String,
+    pub(super) content: Vec<u8>,
+}
 
 /// Another answer, with a cookie.
 #[derive(Debug)]
@@ -69,6 +83,17 @@ impl<T: Serialize + Schema + Send> Answers for CreatedJson<T> {
     #[cfg(test)]
     fn describe(components: &mut Components) -> Vec<ResponseRow> {
         vec![(201, Some(components.answer::<T>()))]
+    }
+}
+
+impl<T: Serialize + Schema + Send> Answers for AcceptedJson<T> {
+    fn response(self) -> Response {
+        json(StatusCode::ACCEPTED, &self.0)
+    }
+
+    #[cfg(test)]
+    fn describe(components: &mut Components) -> Vec<ResponseRow> {
+        vec![(202, Some(components.answer::<T>()))]
     }
 }
 
@@ -109,6 +134,49 @@ impl Answers for JsonText {
     fn describe(_: &mut Components) -> Vec<ResponseRow> {
         vec![(200, Some(serde_json::json!({ "type": "object" })))]
     }
+}
+
+impl Answers for FileAnswer {
+    fn response(self) -> Response {
+        let mut response = Response::new(Body::from(self.content));
+        let headers = response.headers_mut();
+        let rows = [
+            (
+                CONTENT_TYPE,
+                HeaderValue::from_static("application/octet-stream"),
+            ),
+            (CONTENT_DISPOSITION, disposition(&self.name)),
+            (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+            (
+                CONTENT_SECURITY_POLICY,
+                HeaderValue::from_static("sandbox; default-src 'none'"),
+            ),
+            (CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
+        ];
+        headers.extend(rows);
+        response
+    }
+
+    #[cfg(test)]
+    fn describe(_: &mut Components) -> Vec<ResponseRow> {
+        let schema = serde_json::json!({ "type": "string", "format": "binary" });
+        vec![(200, Some(schema))]
+    }
+}
+
+/// The name in the form that takes every letter (RFC 8187).
+fn disposition(name: &str) -> HeaderValue {
+    let encoded: String = name
+        .bytes()
+        .map(
+            |byte| match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                true => char::from(byte).to_string(),
+                false => format!("%{byte:02X}"),
+            },
+        )
+        .collect();
+    let value = HeaderValue::from_str(&format!("attachment; filename*=UTF-8''{encoded}"));
+    value.unwrap_or_else(|_| HeaderValue::from_static("attachment"))
 }
 
 impl<A: Answers> Answers for WithCookie<A> {

@@ -12,21 +12,24 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName};
 use bonded_kernel::WorkspaceId;
 use bonded_workspace::store::{By, CommittedWrite, IdempotencyKey, WorkspaceError, Write};
-use bonded_workspace_rules::{Actor, Chain, Change, Permission, Role};
+use bonded_workspace_rules::{Actor, Chain, Change, Code, Permission, Role};
 use serde_json::Value;
 
 use super::access::{self, WorkspaceCaller};
 use super::body::{self, Bounds};
 use super::query::Query;
 use super::refusal::WorkspaceRefusal;
-use super::route::{Door, Route};
+use super::route::{Door, RawBody, Route};
 use super::site::Site;
+use bonded_web::body_room::HeldBytes;
 use bonded_web::peer::Peer;
 
 /// By which a client names a request that it may repeat.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// In bytes, which are characters here.
 pub(super) const KEY_CHARS_MAX: usize = 200;
+/// What another server may send to a rule.
+const HOOK_BYTES_MAX: usize = 64 << 10;
 
 /// What a handler gets.
 #[derive(Debug)]
@@ -47,6 +50,10 @@ pub(super) struct WorkspaceAsk {
     pub(super) from: IpAddr,
     /// Null where there is none.
     body: Value,
+    /// The body of a route that takes it as it is.
+    raw: HeldBytes,
+    /// As they came.
+    headers: HeaderMap,
     /// There where the route wants one.
     key: Option<String>,
 }
@@ -73,15 +80,22 @@ impl WorkspaceAsk {
         };
         let query = Query::parse(head.uri.query().unwrap_or_default())?;
         query.only(route.query)?;
-        let body = match route.takes_body {
-            true => {
-                let body = body::read(&head.headers, body, bounds(&site)).await?;
-                // A body comes as slowly as its sender likes: whoever was let in may be shut out by now.
-                caller = self::caller(&site, route, &head.headers).await?;
-                body
+        let (mut json, mut raw) = (Value::Null, HeldBytes::default());
+        match route.raw {
+            Some(kind) => {
+                let bounds = raw_bounds(&site, kind);
+                let received = body::receive(&head.headers, body, bounds).await;
+                raw = received.map_err(|refusal| of_kind(refusal, kind))?;
             }
-            false => Value::Null,
-        };
+            None if route.takes_body => {
+                json = body::read(&head.headers, body, bounds(&site)).await?;
+            }
+            None => {}
+        }
+        if route.takes_body {
+            // A body comes as slowly as its sender likes: whoever was let in may be shut out by now.
+            caller = self::caller(&site, route, &head.headers).await?;
+        }
         Ok(Self {
             site,
             request_id,
@@ -90,7 +104,9 @@ impl WorkspaceAsk {
             params,
             caller,
             from,
-            body,
+            body: json,
+            raw,
+            headers: head.headers,
             key,
         })
     }
@@ -126,6 +142,16 @@ impl WorkspaceAsk {
     /// The body as it came; null where there was none.
     pub(super) fn take_body(&mut self) -> Value {
         self.body.take()
+    }
+
+    /// The bytes of the body, where the route takes it as it is.
+    pub(super) fn take_raw(&mut self) -> HeldBytes {
+        std::mem::take(&mut self.raw)
+    }
+
+    /// A header that is a text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
     }
 
     /// Whether a repetition can be told.
@@ -220,6 +246,27 @@ fn bounds(site: &Site) -> Bounds {
     Bounds {
         bytes_max: site.settings.body_bytes_max,
         timeout: site.settings.request_timeout,
+    }
+}
+
+/// A file that is too large has a code of its own.
+fn of_kind(refusal: WorkspaceRefusal, kind: RawBody) -> WorkspaceRefusal {
+    let code = match (refusal.code, kind) {
+        (Code::PayloadTooLarge, RawBody::Attachment) => Code::AttachmentTooLarge,
+        (code, RawBody::Attachment | RawBody::Hook) => code,
+    };
+    WorkspaceRefusal { code, ..refusal }
+}
+
+/// For a body that is taken as it is.
+fn raw_bounds(site: &Site, kind: RawBody) -> Bounds {
+    let bytes_max = match kind {
+        RawBody::Hook => HOOK_BYTES_MAX,
+        RawBody::Attachment => site.settings.attachment_bytes_max,
+    };
+    Bounds {
+        bytes_max,
+        ..bounds(site)
     }
 }
 

@@ -35,12 +35,12 @@ pub(super) struct Bounds {
     pub(super) timeout: Duration,
 }
 
-/// Reads a body; null where there is none.
-pub(super) async fn read(
+/// Takes a body in as it is.
+pub(super) async fn receive(
     headers: &HeaderMap,
     body: Body,
     bounds: Bounds,
-) -> Result<Value, WorkspaceRefusal> {
+) -> Result<HeldBytes, WorkspaceRefusal> {
     let discarded_max = bounds.bytes_max.saturating_mul(DISCARDED_TIMES_MAX);
     if announced(headers).is_some_and(|bytes| bytes > discarded_max) {
         return Err(WorkspaceRefusal::too_large(bounds.bytes_max));
@@ -49,7 +49,16 @@ pub(super) async fn read(
     let bytes = HeldBytes::announced(known.unwrap_or(0)).map_err(|_| no_room())?;
     let collected = collect(body, bytes, bounds.bytes_max);
     let read = tokio::time::timeout(bounds.timeout, collected).await;
-    let bytes = read.unwrap_or_else(|_| Err(too_slow()))?;
+    read.unwrap_or_else(|_| Err(too_slow()))
+}
+
+/// Reads a body; null where there is none.
+pub(super) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    bounds: Bounds,
+) -> Result<Value, WorkspaceRefusal> {
+    let bytes = receive(headers, body, bounds).await?;
     if bytes.is_empty() {
         return Ok(Value::Null);
     }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use axum::http::HeaderName;
 use bonded_host::config::Environment;
 use bonded_workspace::config::{
-    HostSurroundings, WorkspaceConfig, WorkspaceConfigError, data_file, environment,
+    DescribedSetting, HostSurroundings, WorkspaceConfig, WorkspaceConfigError, data_file,
+    environment,
 };
 use bonded_workspace::{OperatorSink, ProviderHealth, WallClock};
 use bonded_workspace_rules::Workspace;
@@ -87,6 +88,11 @@ impl Configured {
         Ok(Arc::new(health))
     }
 
+    /// Every key, and where its value comes from.
+    pub(super) fn described(&self) -> Vec<DescribedSetting> {
+        self.config.described(&self.file, &self.variables)
+    }
+
     /// Something in the file that cannot be used.
     pub(super) fn wrong(&self, what: &str) -> OpenError {
         OpenError::Value(format!("{}: {what}", self.file.display()))
@@ -108,6 +114,7 @@ impl Configured {
         Ok(Settings {
             request_timeout: Duration::from_millis(server.request_timeout_ms),
             body_bytes_max: (server.max_request_body_mb as usize).saturating_mul(1 << 20),
+            attachment_bytes_max: (server.max_attachment_mb as usize).saturating_mul(1 << 20),
             writes_per_second_max: server.writes_per_second_max,
             secure_cookies: security.secure_cookies,
             same_site: match security.same_site.as_str() {

@@ -6,10 +6,11 @@
 use bonded_host::letters::written_out;
 use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace_rules::{
-    MARKDOWN_BYTES_MAX, Metadata, NewNote, NoteWrite, Operation, Proposal, patched,
+    MARKDOWN_BYTES_MAX, Metadata, NewNote, Note, NoteWrite, Operation, Proposal, patched,
 };
 use serde_json::Value;
 
+use super::dto::NoteText;
 use super::refusal::WorkspaceRefusal;
 
 /// How many equal lines are shown around what differs.
@@ -35,6 +36,105 @@ pub(super) async fn of_operation(
             Ok(text)
         }
     }
+}
+
+/// What there is and what there would be.
+#[derive(Debug)]
+pub(super) struct Sides {
+    /// None for what is new, and for a version that is not there.
+    pub(super) before: Option<NoteText>,
+    /// None where it cannot be made.
+    pub(super) after: Option<NoteText>,
+    /// Whether the note has another version by now.
+    pub(super) is_outdated: bool,
+}
+
+/// The whole texts before and after an operation.
+pub(super) async fn sides(
+    store: &WorkspaceStore,
+    operation: &Operation,
+) -> Result<Sides, WorkspaceRefusal> {
+    match &operation.proposal {
+        Proposal::CreateNote(new) => Ok(Sides {
+            before: None,
+            after: Some(NoteText {
+                title: new.title.clone(),
+                markdown: new.markdown.clone(),
+                note_kind: new.note_kind.clone(),
+                keywords: new.keywords.clone(),
+                metadata: new.metadata.clone(),
+            }),
+            is_outdated: store.note(new.note_id).await?.is_some(),
+        }),
+        Proposal::UpdateNote(write) => sides_of_write(store, write).await,
+        Proposal::RecordIssue {
+            key,
+            value,
+            metadata,
+        } => Ok(Sides {
+            before: None,
+            after: Some(NoteText {
+                title: Some(key.clone()),
+                markdown: value.clone(),
+                note_kind: None,
+                keywords: vec![],
+                metadata: Metadata::from([("metadata".to_owned(), metadata.clone())]),
+            }),
+            is_outdated: false,
+        }),
+    }
+}
+
+/// Against the version that the agent saw, as the diff.
+async fn sides_of_write(
+    store: &WorkspaceStore,
+    write: &NoteWrite,
+) -> Result<Sides, WorkspaceRefusal> {
+    let now = store.note(write.note_id).await?;
+    let is_now = |note: &Note| note.version == write.base_version && note.deleted_at.is_none();
+    let is_outdated = !now.as_ref().is_some_and(is_now);
+    let base = store.note_at(write.note_id, write.base_version).await?;
+    let Some(base) = base else {
+        return Ok(Sides {
+            before: None,
+            after: None,
+            is_outdated,
+        });
+    };
+    let edit = &write.edit;
+    let markdown = match (&edit.markdown, &edit.patch) {
+        (Some(markdown), _) => Some(markdown.clone()),
+        (None, Some(ops)) => patched(&base.markdown, ops, MARKDOWN_BYTES_MAX).ok(),
+        (None, None) => Some(base.markdown.as_str().to_owned()),
+    };
+    let mut metadata = base.metadata.clone();
+    metadata.extend(edit.metadata.clone());
+    let after = markdown.map(|markdown| NoteText {
+        title: Some(edit.title.clone().unwrap_or_else(|| base.title.clone())),
+        markdown,
+        note_kind: Some(
+            edit.note_kind
+                .clone()
+                .unwrap_or_else(|| base.note_kind.clone()),
+        ),
+        keywords: edit
+            .keywords
+            .clone()
+            .unwrap_or_else(|| base.keywords.clone()),
+        metadata,
+    });
+    let before = NoteText {
+        title: Some(base.title),
+        markdown: base.markdown.as_str().to_owned(),
+        note_kind: Some(base.note_kind),
+        keywords: base.keywords,
+        metadata: base.metadata,
+    };
+    Ok(Sides {
+        before: Some(before),
+        after,
+        is_outdated,
+    })
 }
 
 /// A new note differs from nothing.

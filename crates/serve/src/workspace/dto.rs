@@ -4,22 +4,29 @@
 //! changes nothing that clients see. In tests each type has a schema, from which `docs/openapi.json` is written; doc
 //! comments are its descriptions.
 
+mod attachments;
 mod details;
 mod errors;
 mod events;
 mod health;
+mod loops;
 mod members;
+mod note_versions;
 mod notes;
+mod notices;
 mod proofs;
+mod rule_checks;
 mod rules;
 mod runs;
 mod scalars;
 mod search;
 mod sessions;
+mod settings;
 mod users;
 mod words;
 mod workspaces;
 
+pub(crate) use attachments::{AttachmentAnswer, Attachments};
 pub(crate) use details::{
     BytesDetails, CurrentNote, FaultAnswer, FaultDetails, MeantOperation, RateDetails, Recovery,
     RoleDetails, StaleDetails, StreamDetails, ValuesDetails,
@@ -27,22 +34,33 @@ pub(crate) use details::{
 pub(crate) use errors::ErrorAnswer;
 pub(crate) use events::{EventAnswer, actor};
 pub(crate) use health::{Alive, Health, Readiness, Ready, ReadyProvider};
+pub(crate) use loops::{AgentMemory, LoopAnswer, Loops};
 pub(crate) use members::{Member, Members, NewMember};
+pub(crate) use note_versions::{
+    DiffHunk, DiffLine, DiffSide, KeywordCount, Keywords, LineKind, NoteDiff, Rollback,
+};
 pub(crate) use notes::{
     Backlinks, MetadataValue, NewNote, Note, NoteEdit, NoteHistory, NoteSummary, Notes, PatchOp,
     TitleEdit, Undelete,
 };
+pub(crate) use notices::{HookReceived, MarkedNotices, Notices, ReadNotices};
 pub(crate) use proofs::{
     MadeToken, NewPassword, NewToken, SessionList, SessionSummary, TokenList, TokenSummary,
 };
-pub(crate) use rules::{Launch, NewRule, RuleAnswer, RuleEdit, Rules};
+pub(crate) use rule_checks::{
+    CheckedRule, DryRun, DryRunAnswer, FiringAnswer, Firings, JudgedPart, RuleFault, TriggerAnswer,
+};
+pub(crate) use rules::{
+    LastRun, Launch, MadeSecret, NewRule, RuleAnswer, RuleEdit, RuleWhole, Rules,
+};
 pub(crate) use runs::{
-    Decision, Issues, OperationAnswer, ReviewRequest, Reviewed, ReviewedStatus, RunAnswer,
-    RunWhole, Runs,
+    CloseIssue, Decision, Issues, NoteText, OperationAnswer, OperationQueue, QueuedOperation,
+    ReviewRequest, Reviewed, ReviewedStatus, RunAnswer, RunWhole, Runs,
 };
 pub(crate) use scalars::{Id, Timestamp};
 pub(crate) use search::{Degradation, Hit, SearchAnswer};
 pub(crate) use sessions::{Credentials, LoggedIn, Registered, SessionAnswer};
+pub(crate) use settings::{SettingAnswer, SettingList};
 pub(crate) use users::{
     Acceptance, EntryState, Invitation, ListedUser, NewOwner, NewUser, User, UserEdit, UserList,
 };

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use bonded_host::CancellationToken;
+use bonded_state::Store;
 use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace::{Embedder, ProviderHealth};
 
@@ -57,7 +58,8 @@ impl OpenWorkspace {
     /// What requests share. From now on notes are indexed, if they are to be found by meaning, and the agent's provider
     /// is looked at.
     /// Nobody waits for either: a provider that is down keeps no server from starting.
-    pub(super) fn site(self, stop: CancellationToken) -> Arc<Site> {
+    pub(super) fn site(self, log: Arc<dyn Store>, stop: CancellationToken) -> Arc<Site> {
+        let described = self.configured.described();
         let surroundings = self.configured.surroundings;
         if let Some(embedder) = &self.embedder {
             meaning::index(self.store.clone(), embedder.clone(), stop.clone());
@@ -68,7 +70,8 @@ impl OpenWorkspace {
         Site::new(
             self.dir,
             self.store,
-            self.settings,
+            log,
+            (self.settings, described),
             surroundings,
             embedder,
             provider,

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::access::SESSION_COOKIE;
 use super::api::health::OPENAPI;
 use super::dto::ErrorAnswer;
-use super::route::{Door, Route};
+use super::route::{Door, RawBody, Route};
 use super::routes::{ROUTES, RoutedHandler};
 
 pub(super) use components::{Components, RequestRow, ResponseRow};
@@ -24,9 +24,10 @@ pub(super) use components::{Components, RequestRow, ResponseRow};
 const INTRODUCTION: &str = "Notes, automation rules and runs. Every error has the envelope Error. GET /ws is a WebSocket; docs/workspace.md describes its messages.";
 
 /// What each status means, wherever it is met.
-const STATUSES: [(u16, &str); 15] = [
+const STATUSES: [(u16, &str); 16] = [
     (200, "The answer"),
     (201, "The answer"),
+    (202, "Taken in"),
     (204, "Done"),
     (400, "The request is invalid"),
     (401, "Authentication is missing or invalid"),
@@ -80,6 +81,16 @@ fn operation(served: &RoutedHandler, components: &mut Components) -> Value {
     if let Some((is_required, schema)) = (served.request)(components) {
         operation["requestBody"] = json!({ "required": is_required, "content": json_of(&schema) });
     }
+    match route.raw {
+        Some(RawBody::Hook) => {
+            operation["requestBody"] = json!({ "required": true, "content": json_of(&json!({})) });
+        }
+        Some(RawBody::Attachment) => {
+            let content = json!({ "application/octet-stream": { "schema": {} } });
+            operation["requestBody"] = json!({ "required": true, "content": content });
+        }
+        None => {}
+    }
     if route.door == Door::Open {
         operation["security"] = json!([]);
     }
@@ -94,7 +105,10 @@ fn responses(served: &RoutedHandler, components: &mut Components) -> BTreeMap<St
     let rows = answers.into_iter().chain(refusals).map(|(status, schema)| {
         let mut response = json!({ "description": meaning(status) });
         if let Some(schema) = schema {
-            response["content"] = json_of(&schema);
+            response["content"] = match schema["format"] == "binary" {
+                true => json!({ "application/octet-stream": { "schema": schema } }),
+                false => json_of(&schema),
+            };
         }
         (status.to_string(), response)
     });
@@ -117,7 +131,10 @@ fn refusals(route: &Route) -> BTreeSet<u16> {
         statuses.extend([401, 403]);
     }
     if route.takes_body {
-        statuses.extend([408, 413, 415]);
+        statuses.extend([408, 413]);
+    }
+    if route.takes_body && route.raw.is_none() {
+        statuses.insert(415);
     }
     if route.changes() {
         statuses.insert(429);

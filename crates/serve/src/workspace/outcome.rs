@@ -5,7 +5,7 @@
 
 use bonded_workspace::store::WriteOutcome;
 
-use super::dto::{Note, RuleAnswer, RunAnswer, Workspace};
+use super::dto::{Note, RunAnswer, Workspace};
 use super::refusal::WorkspaceRefusal;
 
 /// A route that writes one kind of thing is left with no other.
@@ -32,17 +32,6 @@ impl TryFrom<&WriteOutcome> for Workspace {
             return Err(nothing_to_show());
         };
         Ok(Self::from(workspace))
-    }
-}
-
-impl TryFrom<&WriteOutcome> for RuleAnswer {
-    type Error = WorkspaceRefusal;
-
-    fn try_from(outcome: &WriteOutcome) -> Result<Self, WorkspaceRefusal> {
-        let WriteOutcome::Rule(stored) = outcome else {
-            return Err(nothing_to_show());
-        };
-        Ok(Self::from(&stored.rule))
     }
 }
 

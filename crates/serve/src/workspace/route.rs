@@ -16,6 +16,15 @@ pub(super) enum Door {
     Known,
 }
 
+/// A body that is taken as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RawBody {
+    /// What another server sends: its signature is over the bytes.
+    Hook,
+    /// A file, whatever it is.
+    Attachment,
+}
+
 /// One method of one path.
 pub(super) struct Route {
     /// One of those that axum knows.
@@ -28,6 +37,8 @@ pub(super) struct Route {
     pub(super) is_keyed: bool,
     /// By the method.
     pub(super) takes_body: bool,
+    /// Set where the body is taken as it is, and not read as JSON.
+    pub(super) raw: Option<RawBody>,
     /// What its query may say.
     pub(super) query: &'static [&'static str],
     #[cfg(test)]
@@ -62,6 +73,14 @@ impl Route {
     pub(super) fn keyed(self) -> Self {
         Self {
             is_keyed: true,
+            ..self
+        }
+    }
+
+    /// For bodies whose bytes count.
+    pub(super) fn raw(self, raw: RawBody) -> Self {
+        Self {
+            raw: Some(raw),
             ..self
         }
     }

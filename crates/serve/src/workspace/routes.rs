@@ -14,7 +14,8 @@ use axum::routing::{MethodFilter, any, on};
 #[cfg(test)]
 use super::answer::Answers as _;
 use super::api::{
-    auth, health, members, note_writes, notes, proofs, rules, runs, search, users, workspaces,
+    attachments, auth, health, hooks, loops, members, note_versions, note_writes, notes, notices,
+    proofs, rule_checks, rules, runs, search, settings, users, workspaces,
 };
 use super::ask::WorkspaceAsk;
 use super::handler::{BoxHandler, Handler};
@@ -24,7 +25,7 @@ use super::refusal::{WorkspaceRefusal, named, refused};
 use super::request_log::RequestLog;
 #[cfg(test)]
 use super::route::Description;
-use super::route::{Door, Route};
+use super::route::{Door, RawBody, Route};
 use super::site::Site;
 use super::{cors, request_id, socket};
 
@@ -65,6 +66,12 @@ impl RoutedHandler {
         Self { route, ..self }
     }
 
+    /// Its body is taken as it is.
+    fn raw(self, raw: RawBody) -> Self {
+        let route = self.route.raw(raw);
+        Self { route, ..self }
+    }
+
     /// May have these in its query.
     fn query(self, query: &'static [&'static str]) -> Self {
         let route = self.route.query(query);
@@ -83,6 +90,7 @@ macro_rules! route {
                 door: Door::Known,
                 is_keyed: false,
                 takes_body: matches!(Method::$method, Method::POST | Method::PATCH | Method::PUT),
+                raw: None,
                 query: &[],
                 #[cfg(test)]
                 description: Description {
@@ -106,6 +114,8 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
     let notes_query = &[
         "workspace_id",
         "note_kind",
+        "keyword",
+        "folder",
         "include_deleted",
         "sort",
         "limit",
@@ -144,6 +154,8 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
             "deleteUser": "Delete a user (owner only)", 409),
         route!(POST "/api/users/{user_id}/invitation" users::invite,
             "inviteUser": "Invite a user to set a password, once (owner only)"),
+        route!(DELETE "/api/users/{user_id}/invitation" users::withdraw,
+            "withdrawInvitation": "Withdraw an invitation (owner only)"),
         route!(PUT "/api/users/{user_id}/password" proofs::set_password,
             "setPassword": "Set your own password, or as the owner another's; ends all sessions"),
         route!(GET "/api/users/{user_id}/tokens" proofs::tokens,
@@ -186,6 +198,23 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
             "noteHistory": "List the changes of a note, newest first").query(PAGE),
         route!(GET "/api/notes/{note_id}/history/{version}" notes::version,
             "noteVersion": "Get an earlier version of a note"),
+        route!(GET "/api/notes/{note_id}/diff" note_versions::diff,
+            "noteDiff": "Compare two versions of a note").query(&["from", "to"]),
+        route!(POST "/api/notes/{note_id}/rollback" note_versions::rollback,
+            "rollBackNote": "Make an earlier version of a note the newest again", 409).keyed(),
+        route!(GET "/api/notes/{note_id}/attachments" attachments::list,
+            "listAttachments": "List the attachments of a note"),
+        route!(POST "/api/notes/{note_id}/attachments" attachments::attach,
+            "attachFile": "Attach a file to a note: its bytes are the body")
+            .keyed()
+            .query(&["name"])
+            .raw(RawBody::Attachment),
+        route!(GET "/api/attachments/{attachment_id}" attachments::download,
+            "downloadAttachment": "Download an attachment, even one that was removed"),
+        route!(DELETE "/api/attachments/{attachment_id}" attachments::remove,
+            "removeAttachment": "Remove an attachment from its note; its content is kept").keyed(),
+        route!(GET "/api/keywords" note_versions::keywords,
+            "listKeywords": "List the keywords of a workspace's notes, most used first").query(&["workspace_id"]),
         route!(GET "/api/notes/{note_id}/backlinks" notes::backlinks,
             "noteBacklinks": "List the notes that link to a note"),
         route!(PUT "/api/notes/{note_id}/metadata/{key}" note_writes::set_metadata,
@@ -210,6 +239,22 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
             .query(BASE),
         route!(POST "/api/automation/rules/{rule_id}/launch" rules::launch,
             "launchRule": "Queue a run of a rule; if it has already run for the event, return that run", 409, 422).keyed(),
+        route!(POST "/api/automation/rules/check" rule_checks::check,
+            "checkRule": "Check a rule without saving it: everything that is wrong, or what it means", 404),
+        route!(POST "/api/automation/rules/dry-run" rule_checks::dry_run,
+            "dryRunRule": "Try a rule with an event, a note or a message; nothing is done", 404, 422),
+        route!(GET "/api/automation/rules/{rule_id}/firings" rule_checks::firings,
+            "ruleFirings": "List the next five times at which a rule's schedule is due"),
+        route!(POST "/api/automation/rules/{rule_id}/secret" rules::renew_secret,
+            "renewSecret": "Create a rule's secret anew; it is shown only once", 409),
+        route!(POST "/api/hooks/{hook_id}" hooks::receive,
+            "receiveHook": "Send a signed message to a rule with the trigger webhook; docs/rules.md says how to sign it", 401)
+            .open()
+            .raw(RawBody::Hook),
+        route!(GET "/api/notices" notices::list,
+            "listNotices": "List the notices that rules left, newest first").query(&["workspace_id", "unread", "limit", "offset"]),
+        route!(POST "/api/notices/read" notices::mark_read,
+            "readNotices": "Mark notices as read, for the caller", 404),
         route!(GET "/api/automation/runs" runs::list, "listRuns": "List the runs of rules, newest first").query(&[
             "workspace_id",
             "rule_id",
@@ -219,12 +264,26 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
         ]),
         route!(GET "/api/automation/runs/{run_id}" runs::show,
             "showRun": "Get a run with its audit and its proposals"),
+        route!(GET "/api/automation/runs/{run_id}/loops" loops::loops,
+            "runLoops": "List the loops of an agent's run: instructions, refusals, and the memory after each")
+            .query(&["after", "limit"]),
+        route!(GET "/api/automation/operations" loops::operations,
+            "listOperations": "List what waits for a review in a workspace, over all runs, oldest first").query(&[
+            "workspace_id",
+            "limit",
+            "offset",
+        ]),
+        route!(GET "/api/automation/rules/{rule_id}/memory" loops::memory,
+            "ruleMemory": "Get the memory of a rule's agent", 409),
         route!(POST "/api/automation/runs/{run_id}/cancel" runs::cancel,
             "cancelRun": "Cancel a run", 409),
         route!(POST "/api/automation/runs/{run_id}/review" runs::review,
             "reviewRun": "Apply or reject the proposals of a run", 409).keyed(),
         route!(GET "/api/issues" runs::issues,
-            "listIssues": "List what agents want a person to look at, newest first").query(&["workspace_id", "limit", "offset"]),
+            "listIssues": "List what agents want a person to look at, newest first").query(&["workspace_id", "state", "limit", "offset"]),
+        route!(POST "/api/issues/{issue_id}/close" runs::close_issue, "closeIssue": "Close an issue").keyed(),
+        route!(GET "/api/settings" settings::list,
+            "listSettings": "List the settings of the server and where they come from (owner only)"),
     ]
 });
 

@@ -1,8 +1,8 @@
 //! The workspace at work: what its requests share, and the engine that fires its rules and drives their runs.
 //!
-//! The engine takes what rules are due from the store and hands it to one of three: loops of the workspace's agent,
-//! runs of agent files, and plans, which are worked off by a process of their own because mounts need one. All of
-//! them share one store of runs with the agents that are served beside.
+//! The engine takes what rules are due from the store and hands it to who does it: loops of the workspace's agent, runs
+//! of agent files, and plans, which are worked off by a process of their own because mounts need one, share one store of
+//! runs with the agents that are served beside. What needs no model is done at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,10 @@ use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
 use bonded_workspace::keeper::Keeper;
 use bonded_workspace::records::LoopTools;
-use bonded_workspace::{Actions, AgentRuns, Engine, EngineSettings, WallClock, WorkProcess};
+use bonded_workspace::{
+    Actions, AgentRuns, Engine, EngineSettings, PlainActions, WEBHOOK_TIMEOUT, WallClock, Webhooks,
+    WorkProcess,
+};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -52,6 +55,7 @@ impl Serving {
     /// Begins to fire rules; from now on requests can be answered.
     pub fn begin(opened: OpenWorkspace, workers: RuleWorkers, stop: CancellationToken) -> Self {
         let tools = workers.tools.clone();
+        let log = workers.host.store.clone();
         let engine = Engine::new(EngineSettings {
             store: opened.store.clone(),
             clock: Arc::new(WallClock),
@@ -63,7 +67,7 @@ impl Serving {
         let stopped = stop.clone();
         Self {
             engine: tokio::spawn(async move { engine.run(stopped).await }),
-            site: opened.site(stop),
+            site: opened.site(log, stop),
             tools,
         }
     }
@@ -123,5 +127,15 @@ fn actions(opened: &OpenWorkspace, workers: RuleWorkers) -> Actions {
             surroundings,
         })),
         work: workers.work.map(|work| Arc::new(work) as _),
+        plain: Some(Arc::new(PlainActions {
+            store: opened.store.clone(),
+            clock: Arc::new(WallClock),
+        })),
+        webhooks: Some(Arc::new(Webhooks {
+            store: opened.store.clone(),
+            surroundings: opened.configured.surroundings.clone(),
+            clock: Arc::new(WallClock),
+            timeout: WEBHOOK_TIMEOUT,
+        })),
     }
 }

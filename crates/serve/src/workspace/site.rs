@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use axum::http::HeaderName;
 use bonded_host::CancellationToken;
-use bonded_kernel::{Millis, UserId};
-use bonded_workspace::config::HostSurroundings;
+use bonded_kernel::{Millis, RuleId, UserId};
+use bonded_state::Store;
+use bonded_workspace::attachments::AttachmentFiles;
+use bonded_workspace::config::{DescribedSetting, HostSurroundings};
 use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace::{Embedder, ProviderHealth};
 use tokio::sync::Semaphore;
@@ -23,6 +25,8 @@ use super::writable::Writable;
 
 /// Of one person.
 const SEARCHES_PER_SECOND_MAX: u32 = 10;
+/// Messages to one rule.
+const HOOKS_PER_SECOND_MAX: u32 = 20;
 /// How many sockets are open at once.
 const SOCKETS_MAX: usize = 512;
 /// How long sockets may take to hear that the server stops.
@@ -37,6 +41,8 @@ pub(super) struct Settings {
     pub(super) request_timeout: Duration,
     /// Of one request, and of one message over a socket.
     pub(super) body_bytes_max: usize,
+    /// Of one file that is attached to a note.
+    pub(super) attachment_bytes_max: usize,
     /// Of one person.
     pub(super) writes_per_second_max: u32,
     /// Whether cookies are sent over TLS only.
@@ -58,10 +64,15 @@ pub(super) struct Settings {
 }
 
 /// What all requests share.
-#[derive(Debug)]
 pub(super) struct Site {
     /// Where everything is kept.
     pub(super) store: Arc<WorkspaceStore>,
+    /// The contents of files.
+    pub(super) attachments: AttachmentFiles,
+    /// What its owner is shown of the configuration.
+    pub(super) described: Vec<DescribedSetting>,
+    /// The logs of runs.
+    pub(super) log: Arc<dyn Store>,
     /// As they were when the server began.
     pub(super) settings: Settings,
     /// Cancelled when the server stops.
@@ -70,6 +81,8 @@ pub(super) struct Site {
     pub(super) searches: Rate<UserId>,
     /// Writes of each person.
     pub(super) writes: Rate<UserId>,
+    /// Messages to each rule.
+    pub(super) hooks: Rate<RuleId>,
     /// Wrong passwords.
     pub(super) guesses: Guesses,
     /// Where the owner's token lies.
@@ -88,12 +101,19 @@ pub(super) struct Site {
     pub(super) writable: Writable,
 }
 
+impl std::fmt::Debug for Site {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Site")
+    }
+}
+
 impl Site {
     /// Nothing is under way yet.
     pub(super) fn new(
         dir: DataDir,
         store: Arc<WorkspaceStore>,
-        settings: Settings,
+        log: Arc<dyn Store>,
+        (settings, described): (Settings, Vec<DescribedSetting>),
         surroundings: Arc<HostSurroundings>,
         embedder: Option<Arc<Embedder>>,
         provider: Arc<ProviderHealth>,
@@ -102,11 +122,15 @@ impl Site {
         Arc::new(Self {
             searches: Rate::new(SEARCHES_PER_SECOND_MAX, Duration::from_secs(1)),
             writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
+            hooks: Rate::new(HOOKS_PER_SECOND_MAX, Duration::from_secs(1)),
             guesses: Guesses::default(),
+            attachments: AttachmentFiles::new(dir.path().join("attachments")),
+            described,
             dir,
             hashing: Semaphore::new(HASHING_MAX),
             sockets: Arc::new(Semaphore::new(SOCKETS_MAX)),
             store,
+            log,
             settings,
             surroundings,
             embedder,

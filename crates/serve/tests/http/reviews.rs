@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::server::{Server, code};
 
-const OPERATIONS: [[u8; 16]; 3] = [[1; 16], [2; 16], [3; 16]];
+pub(crate) const OPERATIONS: [[u8; 16]; 3] = [[1; 16], [2; 16], [3; 16]];
 
 fn write(store: &WorkspaceStore, actor: Actor, change: Change) {
     let write = Write {
@@ -30,7 +30,7 @@ fn write(store: &WorkspaceStore, actor: Actor, change: Change) {
 }
 
 /// A run of a rule that has proposed a new note and two changes of one, as an agent in reviewed mode does.
-fn proposed(server: &Server, note: &Value) -> RunId {
+pub(crate) fn proposed(server: &Server, note: &Value) -> RunId {
     let store = WorkspaceStore::open_existing(&server.place.path("data/workspace.db"))
         .expect("the store is there");
     let workspace_id: WorkspaceId = server.workspace().parse().expect("an id");
@@ -258,4 +258,28 @@ fn what_is_applied_is_what_was_looked_at() {
     let note = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
     let changed = server.owner.get(&note).json();
     assert_eq!(changed["markdown"], "one\nTWO\nthree");
+}
+
+/// Something that the system wants a person to look at; gives its id.
+pub(crate) fn issue(server: &Server) -> String {
+    let store = WorkspaceStore::open_existing(&server.place.path("data/workspace.db"))
+        .expect("the store is there");
+    let workspace_id: WorkspaceId = server.workspace().parse().expect("an id");
+    let issue = bonded_workspace_rules::Issue {
+        key: "look".into(),
+        value: "at this".into(),
+        metadata: Value::Null,
+        run_id: None,
+    };
+    let change = Change::RecordIssue {
+        workspace_id,
+        issue,
+    };
+    write(&store, Actor::System, change);
+    let listed = server
+        .owner
+        .get(&format!("/api/issues?workspace_id={workspace_id}"))
+        .json();
+    let id = listed["issues"][0]["event_id"].as_str();
+    id.expect("an id").to_owned()
 }

@@ -8,7 +8,7 @@ use bonded_kernel::{Mistake, Mode, Scope, WorkspaceId, short};
 use serde::Serialize;
 
 use super::loop_form::{FORM, KIND_BYTES_MAX, MEMORY_TYPES, PROVIDER};
-use super::rule_action::{Resource, RuleAction};
+use super::rule_action::{NeedsNote, Resource, RuleAction};
 use crate::fault::{Fault, FaultKind, RuleFields};
 use crate::loop_settings::{LoopDefaults, MemoryChoice, Pace, ProviderChoice};
 use crate::prompt_file::MODES;
@@ -85,6 +85,21 @@ impl RuleAction for LoopAction {
 
     fn prompt_path(&self) -> Option<&str> {
         Some(&self.prompt_path)
+    }
+
+    fn needs_note(&self) -> NeedsNote {
+        NeedsNote::No
+    }
+
+    fn is_signed(&self) -> bool {
+        false
+    }
+
+    fn words(&self) -> String {
+        match &self.request {
+            Some(request) => format!("ask the workspace's agent: {:?}", short(request)),
+            None => "let the workspace's agent do what its prompt says".into(),
+        }
     }
 }
 

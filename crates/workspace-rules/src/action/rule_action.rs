@@ -21,6 +21,24 @@ pub(super) trait RuleAction {
 
     /// The prompt file that is read before a rule with the action is taken.
     fn prompt_path(&self) -> Option<&str>;
+
+    /// What it wants of the note that the event is about.
+    fn needs_note(&self) -> NeedsNote;
+
+    /// Whether it signs what it sends, with the secret of its rule.
+    fn is_signed(&self) -> bool;
+
+    /// What it does, in words that follow "when …,".
+    fn words(&self) -> String;
+}
+
+/// What an action wants of the note that the event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeedsNote {
+    /// It works without one.
+    No,
+    /// It changes the note, so that there must be one.
+    ToChange,
 }
 
 /// Something that one run uses at a time, by the name that a rule has for it.

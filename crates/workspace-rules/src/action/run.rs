@@ -7,7 +7,7 @@ use bonded_kernel::{FormKind, FormRow, Measure, WorkspaceId};
 use serde::Serialize;
 
 use super::path::{PATH, read_path};
-use super::rule_action::{KIND, REQUEST, Resource, RuleAction};
+use super::rule_action::{KIND, NeedsNote, REQUEST, Resource, RuleAction};
 use crate::fault::RuleFields;
 use crate::surroundings::Surroundings;
 
@@ -40,6 +40,18 @@ impl RuleAction for RunAction {
 
     fn prompt_path(&self) -> Option<&str> {
         None
+    }
+
+    fn needs_note(&self) -> NeedsNote {
+        NeedsNote::No
+    }
+
+    fn is_signed(&self) -> bool {
+        false
+    }
+
+    fn words(&self) -> String {
+        format!("run the agent of {:?}", self.agent_file)
     }
 }
 

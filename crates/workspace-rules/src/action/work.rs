@@ -7,7 +7,7 @@ use bonded_kernel::{FormRow, WorkspaceId};
 use serde::Serialize;
 
 use super::path::{PATH, read_path};
-use super::rule_action::{KIND, Resource, RuleAction};
+use super::rule_action::{KIND, NeedsNote, Resource, RuleAction};
 use crate::fault::RuleFields;
 use crate::surroundings::Surroundings;
 
@@ -34,6 +34,18 @@ impl RuleAction for WorkAction {
 
     fn prompt_path(&self) -> Option<&str> {
         None
+    }
+
+    fn needs_note(&self) -> NeedsNote {
+        NeedsNote::No
+    }
+
+    fn is_signed(&self) -> bool {
+        false
+    }
+
+    fn words(&self) -> String {
+        format!("run the plan {:?} on {:?}", self.plan, self.repo)
     }
 }
 

@@ -4,6 +4,7 @@
 //! file.
 
 use bonded_kernel::{Millis, WorkspaceId};
+use serde_json::Value;
 
 use crate::note::Note;
 
@@ -18,6 +19,8 @@ pub struct Facts<'a> {
     pub actor_type: Option<&'a str>,
     /// The note that the event is about, as it was after the event.
     pub note: Option<&'a Note>,
+    /// What another server sent, where it did. Nothing about it is known but that it is JSON.
+    pub body: Option<&'a Value>,
     /// When it happened.
     pub at: Millis,
 }

@@ -17,6 +17,8 @@ pub(super) enum Field {
     Plain(Plain),
     /// `note.metadata.KEY`
     Metadata(String),
+    /// `event.body.KEY`, where a dot leads into what the key holds.
+    Body(String),
 }
 
 /// The fields whose names are fixed. The names are in `PLAIN`.
@@ -50,6 +52,10 @@ pub(super) const PLAIN: [(&str, Plain); 11] = [
 ];
 
 pub(super) const METADATA: &str = "note.metadata.";
+pub(super) const BODY: &str = "event.body.";
+
+/// The fields whose keys are free, as they are written.
+pub(super) const FREE: [&str; 2] = ["note.metadata.KEY", "event.body.KEY"];
 
 /// What values a field has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +81,24 @@ impl Field {
         if let Some(key) = name.strip_prefix(METADATA) {
             return (!key.is_empty()).then(|| Self::Metadata(key.to_owned()));
         }
+        if let Some(path) = name.strip_prefix(BODY) {
+            let is_path = path.split('.').all(|key| !key.is_empty());
+            return is_path.then(|| Self::Body(path.to_owned()));
+        }
         let plain = PLAIN.iter().find(|(known, _)| *known == name);
         plain.map(|(_, field)| Self::Plain(*field))
+    }
+
+    /// As it is written in a rule.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Metadata(key) => format!("{METADATA}{key}"),
+            Self::Body(path) => format!("{BODY}{path}"),
+            Self::Plain(field) => {
+                let found = PLAIN.iter().find(|(_, known)| known == field);
+                found.map_or("", |(name, _)| name).to_owned()
+            }
+        }
     }
 
     /// Known without any facts, so that a comparison is judged when its rule is saved.
@@ -94,7 +116,7 @@ impl Field {
                 | Plain::Kind
                 | Plain::AccessScope,
             ) => Sort::Text,
-            Self::Metadata(_) => Sort::Anything,
+            Self::Metadata(_) | Self::Body(_) => Sort::Anything,
         }
     }
 
@@ -103,6 +125,10 @@ impl Field {
         let note = facts.note;
         let field = match self {
             Self::Metadata(key) => return Some(FieldValue::Json(note?.metadata.get(key)?)),
+            Self::Body(path) => {
+                let found = path.split('.').try_fold(facts.body?, |it, key| it.get(key));
+                return found.map(FieldValue::Json);
+            }
             Self::Plain(field) => field,
         };
         let borrowed = |text: &'a str| FieldValue::Text(text.into());

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::clause::Clause;
 use super::compare::{Comparison, OPS, Op, Operand};
-use super::field::{Field, PLAIN, Sort};
+use super::field::{FREE, Field, PLAIN, Sort};
 use crate::fault::{Fault, FaultKind};
 
 /// How deep conditions nest.
@@ -163,7 +163,7 @@ impl Reading<'_> {
         let field = Field::named(name).filter(|_| name.len() <= NAME_BYTES_MAX);
         if field.is_none() {
             let known = PLAIN.iter().map(|(known, _)| *known);
-            let known = known.chain(std::iter::once("note.metadata.KEY"));
+            let known = known.chain(FREE);
             let known: Vec<&str> = known.collect();
             self.faults.push(Fault::new(
                 at,
@@ -214,7 +214,7 @@ fn sort_name(sort: Sort) -> &'static str {
         Sort::Text => "a text",
         Sort::Texts => "a list of texts",
         Sort::Number => "a number",
-        Sort::Anything => "metadata",
+        Sort::Anything => "any value",
     }
 }
 

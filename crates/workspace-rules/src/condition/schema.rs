@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::compare::{OPS, Op};
-use super::field::{Field, METADATA, PLAIN, Plain, Sort};
+use super::field::{BODY, Field, METADATA, PLAIN, Plain, Sort};
 use super::read::{CONDITION_VALUE_BYTES_MAX, JOINTS, NAME_BYTES_MAX, PATTERN_BYTES_MAX, operand};
 
 const SORTS: [Sort; 5] = [
@@ -61,12 +61,12 @@ fn equalities() -> Value {
         let sort = Field::Plain(field).sort();
         properties.insert(name.into(), compared_with(sort, Op::Eq));
     }
-    let mut metadata = Map::new();
-    metadata.insert(metadata_pattern(), compared_with(Sort::Anything, Op::Eq));
+    let mut free = Map::new();
+    free.insert(free_pattern(), compared_with(Sort::Anything, Op::Eq));
     json!({
         "type": "object",
         "properties": properties,
-        "patternProperties": metadata,
+        "patternProperties": free,
         "additionalProperties": false,
     })
 }
@@ -103,14 +103,17 @@ fn names(sort: Sort) -> Value {
     let plain = PLAIN.iter().filter(|(_, field)| is_of(field));
     let names: Vec<&str> = plain.map(|(name, _)| *name).collect();
     match sort {
-        Sort::Anything => json!({ "type": "string", "pattern": metadata_pattern() }),
+        Sort::Anything => json!({ "type": "string", "pattern": free_pattern() }),
         Sort::Id | Sort::Text | Sort::Texts | Sort::Number => json!({ "enum": names }),
     }
 }
 
-fn metadata_pattern() -> String {
-    let key_max = NAME_BYTES_MAX - METADATA.len();
-    format!(r"^{}[\s\S]{{1,{key_max}}}$", METADATA.replace('.', r"\."))
+/// Fields whose keys are free: any key of metadata, and a path of keys in what was sent.
+fn free_pattern() -> String {
+    let written = |begin: &str| begin.replace('.', r"\.");
+    let (metadata, body) = (written(METADATA), written(BODY));
+    let (key_max, path_max) = (NAME_BYTES_MAX - METADATA.len(), NAME_BYTES_MAX - BODY.len());
+    format!(r"^({metadata}[\s\S]{{1,{key_max}}}|{body}(?=[\s\S]{{1,{path_max}}}$)[^.]+(\.[^.]+)*)$")
 }
 
 /// The operations of a sort, each with the values that it takes.

@@ -105,7 +105,11 @@ pub(super) fn delete_metadata(
 }
 
 /// The note, if it is there and the actor may write to it.
-fn writable<'a>(view: &'a View, note_id: NoteId, actor: &Actor) -> Result<&'a Note, Refused> {
+pub(super) fn writable<'a>(
+    view: &'a View,
+    note_id: NoteId,
+    actor: &Actor,
+) -> Result<&'a Note, Refused> {
     let missing = Refused::NoteNotFound { note_id };
     let note = view.note.as_ref().ok_or_else(|| missing.clone())?;
     permit(view, note.workspace_id, actor, Permission::WriteNotes)?;
@@ -250,7 +254,7 @@ fn check_own_names(metadata: &Metadata, actor: &Actor) -> Result<(), Refused> {
 }
 
 /// Does nothing for people and for the system.
-fn stamp(metadata: &mut Metadata, actor: &Actor, operation: &str) {
+pub(super) fn stamp(metadata: &mut Metadata, actor: &Actor, operation: &str) {
     if let Actor::Agent { run_id, .. } = actor {
         metadata.insert(metadata::AGENT_RUN_ID.into(), json!(run_id));
         metadata.insert(metadata::AGENT_OPERATION.into(), json!(operation));

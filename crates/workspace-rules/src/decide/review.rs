@@ -54,6 +54,7 @@ pub(super) fn propose(
             proposed_at: now,
             decided_at: None,
             decided_by: None,
+            was_edited: false,
         },
     ))])
 }
@@ -141,13 +142,22 @@ pub(super) fn review(
                 reject_reason: (!reason.is_empty()).then_some(reason),
             }])
         }
-        (OperationStatus::Pending, Review::Apply { .. }) => Ok(vec![
-            proposed_event(view, operation, now)?,
-            WorkspaceEvent::OperationApplied {
-                operation_id,
-                run_id,
-            },
-        ]),
+        (OperationStatus::Pending, Review::Apply { edited, .. }) => {
+            let proposal = match edited {
+                Some(edit) => edit
+                    .over(&operation.proposal)
+                    .ok_or_else(|| Refused::bad("an issue is applied as it is, or rejected"))?,
+                None => operation.proposal.clone(),
+            };
+            Ok(vec![
+                proposed_event(view, operation, &proposal, now)?,
+                WorkspaceEvent::OperationApplied {
+                    operation_id,
+                    run_id,
+                    was_edited: edited.is_some(),
+                },
+            ])
+        }
     }
 }
 
@@ -155,9 +165,10 @@ pub(super) fn review(
 fn proposed_event(
     view: &View,
     operation: &Operation,
+    proposal: &Proposal,
     now: Millis,
 ) -> Result<WorkspaceEvent, Refused> {
-    match &operation.proposal {
+    match proposal {
         Proposal::CreateNote(new) => notes::create(view, new, now),
         Proposal::UpdateNote(write) => {
             check_place(view, operation.workspace_id)?;

@@ -353,7 +353,7 @@ fn each_fault_is_told_with_its_place_and_what_to_do() {
         ),
         (
             action("/kind", json!("kjxlkj")),
-            "/action_json/kind: must be one of kjxlkj_agent, run, work",
+            "/action_json/kind: must be one of kjxlkj_agent, run, work, add_keyword, move, notify, webhook",
         ),
         (
             action("/modus", json!("yolo")),

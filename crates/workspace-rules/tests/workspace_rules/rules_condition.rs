@@ -37,6 +37,7 @@ fn facts(note: Option<&Note>) -> Facts<'_> {
         event_type: note.map(|_| "note.updated"),
         actor_type: note.map(|_| "user"),
         note,
+        body: None,
         // 2026-11-15T12:00:00.250Z
         at: Millis(1_794_744_000_250),
     }

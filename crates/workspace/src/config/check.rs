@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::sections::{AutomationSection, SearchSection, WITHOUT_EFFECT, WorkspaceConfig};
 use super::surroundings::{EVERY_WORKSPACE, listed};
 use crate::embedding_providers::provider_kinds;
+use crate::webhooks::checked_webhook;
 use bonded_host::document::line_of;
 use bonded_host::provider::{KNOWN_PROVIDERS, checked_url};
 
@@ -234,6 +235,12 @@ impl Checking<'_> {
                 );
             }
         }
+        for line in &automation.allowed_webhooks {
+            if let Err(why) = checked_webhook(line) {
+                let path = ["automation", "allowed_webhooks"];
+                self.fault(&path, &format!("{line:?}: {why}"));
+            }
+        }
         if !(0.0..=2.0).contains(&automation.temperature) {
             self.fault(
                 &["automation", "temperature"],
@@ -271,6 +278,10 @@ impl Checking<'_> {
             (
                 ["server", "max_request_body_mb"],
                 config.server.max_request_body_mb.into(),
+            ),
+            (
+                ["server", "max_attachment_mb"],
+                config.server.max_attachment_mb.into(),
             ),
             (
                 ["server", "writes_per_second_max"],

@@ -58,6 +58,8 @@ pub struct ServerSection {
     pub request_timeout_ms: u64,
     /// In mebibytes.
     pub max_request_body_mb: u32,
+    /// In mebibytes: the largest file that can be attached to a note.
+    pub max_attachment_mb: u32,
     /// Of one caller.
     pub writes_per_second_max: u32,
     /// Whose pages may ask beside the server's own.
@@ -70,6 +72,7 @@ impl Default for ServerSection {
             bind_addr: "127.0.0.1:8130".into(),
             request_timeout_ms: 15_000,
             max_request_body_mb: 16,
+            max_attachment_mb: 25,
             writes_per_second_max: 500,
             cors_allowed_origins: vec![],
         }
@@ -153,6 +156,8 @@ pub struct AutomationSection {
     pub allowed_dirs: BTreeMap<String, Vec<String>>,
     /// Whom rules may ask beside the provider above: `KIND`, or `KIND=URL`.
     pub allowed_providers: Vec<String>,
+    /// Where rules may send messages: addresses, each with all paths below it.
+    pub allowed_webhooks: Vec<String>,
 }
 
 impl Default for AutomationSection {
@@ -168,6 +173,7 @@ impl Default for AutomationSection {
             concurrent_runs: 4,
             allowed_dirs: BTreeMap::new(),
             allowed_providers: vec![],
+            allowed_webhooks: vec![],
         }
     }
 }
@@ -253,7 +259,10 @@ pub(super) const WITHOUT_EFFECT: [(&str, &str); 7] = [
         "it is for an editor, which is another program, and is ignored",
     ),
     ("database", "the store is a file in the data directory"),
-    ("storage", "there are no attachments"),
+    (
+        "storage",
+        "attachments lie in the data directory; server.max_attachment_mb limits them",
+    ),
     ("features", "it cannot be switched on or off"),
     ("health", "the paths are /healthz and /readyz"),
     ("server.static_dir", "the pages are part of the program"),

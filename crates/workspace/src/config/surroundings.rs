@@ -6,6 +6,7 @@
 mod places;
 mod providers;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use bonded_kernel::WorkspaceId;
@@ -14,6 +15,7 @@ use bonded_workspace_rules::{
 };
 
 use super::super::cron::Cron;
+use super::super::webhooks::AllowedWebhooks;
 use super::sections::AutomationSection;
 use bonded_host::config::Environment;
 use bonded_host::config::Whose;
@@ -22,6 +24,7 @@ pub(super) use places::EVERY_WORKSPACE;
 use places::{Places, plain};
 use providers::Allowed;
 pub(super) use providers::listed;
+use reqwest::Url;
 
 /// Where the memories of workspaces lie, each workspace in a directory of its own.
 const MEMORY_DIR: &str = "memory";
@@ -35,6 +38,7 @@ pub struct HostSurroundings {
     data_dir: PathBuf,
     places: Places,
     providers: Allowed,
+    webhooks: AllowedWebhooks,
     provider_kinds: Vec<&'static str>,
     /// The one that was there first: the default memory is its own, where it always lay.
     first_workspace: Option<WorkspaceId>,
@@ -62,6 +66,7 @@ impl HostSurroundings {
         let known = KNOWN_PROVIDERS.iter().map(|known| known.name);
         Self {
             providers: Allowed::new(&defaults.provider, &automation.allowed_providers),
+            webhooks: AllowedWebhooks::new(&automation.allowed_webhooks),
             places: Places::new(&data_dir, &automation.allowed_dirs),
             defaults,
             data_dir,
@@ -151,6 +156,16 @@ impl HostSurroundings {
         self.providers.whose(kind, endpoint)
     }
 
+    /// The address that a rule may send to.
+    pub(crate) fn webhook(&self, url: &str) -> Result<Url, String> {
+        self.webhooks.find(url)
+    }
+
+    /// Whether the address that a host leads to may be connected to.
+    pub(crate) fn may_connect(&self, url: &Url, address: SocketAddr) -> bool {
+        self.webhooks.may_connect(url, address)
+    }
+
     /// What a rule asks that does not say.
     pub fn default_provider(&self) -> &ProviderChoice {
         &self.defaults.provider
@@ -186,6 +201,11 @@ impl Surroundings for HostSurroundings {
     /// By kind and address together.
     fn check_provider(&self, kind: &str, base_url: Option<&str>) -> Result<(), String> {
         self.providers.check(kind, base_url)
+    }
+
+    /// Where a name leads is looked at when something is sent.
+    fn check_webhook(&self, url: &str) -> Result<(), String> {
+        self.webhooks.find(url).map(|_| ())
     }
 
     /// The known ones, and the one that plays a file.

@@ -7,7 +7,7 @@ use bonded_kernel::{EventId, Millis, OperationId, RuleId, RunId, WorkspaceId};
 use bonded_workspace_rules::{AutomationRun, Operation, Rule, RunStatus, StoredEvent};
 use rusqlite::{Connection, params};
 
-use super::codes::{at, number, time};
+use super::codes::{at, count, number, time};
 use super::error::{StoreFault, WorkspaceError};
 use super::notes::Page;
 use super::rows::{self, StoredRule};
@@ -186,6 +186,19 @@ impl WorkspaceStore {
             );
             let parameters = params![workspace.as_bytes(), number(page.limit), number(page.offset)];
             rows::all(connection, &sql, parameters, rows::operation)
+        })
+        .await
+    }
+
+    /// How much waits for a person's judgement in a workspace.
+    pub async fn pending_count(&self, workspace: WorkspaceId) -> Result<u64, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = "SELECT count(*) FROM operation \
+                 WHERE workspace = (SELECT key FROM workspace WHERE id = ?1) AND status = 'pending'";
+            let found = rows::one(connection, sql, [workspace.as_bytes()], |row| {
+                Ok(count(row.get(0)?))
+            })?;
+            Ok(found.unwrap_or(0))
         })
         .await
     }

@@ -77,6 +77,8 @@ async fn costs(store: &WorkspaceStore) -> Vec<(&'static str, i64)> {
         store.notes(NoteFilter {
             workspace: WORKSPACE,
             note_kind: kind.map(Into::into),
+            keyword: None,
+            folder: None,
             include_deleted: false,
             sort,
             page,

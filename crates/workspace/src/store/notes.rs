@@ -10,7 +10,7 @@ use bonded_workspace_rules::{AccessScope, Metadata, Note, StoredEvent, apply};
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
-use super::codes::number;
+use super::codes::{count, number};
 use super::error::{StoreFault, WorkspaceError};
 use super::workspace_store::WorkspaceStore;
 use super::{blobs, rows, streams};
@@ -40,6 +40,10 @@ pub struct NoteFilter {
     pub workspace: WorkspaceId,
     /// Only notes of this kind; None means any.
     pub note_kind: Option<String>,
+    /// Only notes with this keyword, exactly as it is written.
+    pub keyword: Option<String>,
+    /// Only notes of this folder, not of those below it.
+    pub folder: Option<String>,
     /// Deleted notes are left out otherwise.
     pub include_deleted: bool,
     /// Which come first.
@@ -215,10 +219,30 @@ fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote
         NoteSort::Created => "note.created_at DESC, note.id",
         NoteSort::Title => "note.folded, note.id",
     };
-    let kind = filter
-        .note_kind
-        .as_ref()
-        .map_or("", |_| "AND note.kind = ?4");
+    let mut conditions = String::new();
+    let mut parameters: Vec<Box<dyn rusqlite::ToSql>> = vec![
+        Box::new(workspace),
+        Box::new(number(filter.page.limit)),
+        Box::new(number(filter.page.offset)),
+    ];
+    // The value is always a parameter; `#` stands for its number.
+    let wanted = [
+        (&filter.note_kind, "AND note.kind = ?# "),
+        (
+            &filter.keyword,
+            "AND EXISTS (SELECT 1 FROM json_each(note.keywords) WHERE value = ?#) ",
+        ),
+        (
+            &filter.folder,
+            "AND json_extract(note.metadata, '$.folder') = ?# ",
+        ),
+    ];
+    for (value, condition) in wanted {
+        if let Some(value) = value {
+            parameters.push(Box::new(value.clone()));
+            conditions.push_str(&condition.replace('#', &parameters.len().to_string()));
+        }
+    }
     let deleted = if filter.include_deleted {
         ""
     } else {
@@ -226,19 +250,37 @@ fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote
     };
     // The page is found in an index alone; only its notes are read.
     let sql = format!(
-        "{} WHERE note.key IN (SELECT key FROM note WHERE workspace = ?1 {kind} {deleted} \
+        "{} WHERE note.key IN (SELECT key FROM note WHERE workspace = ?1 {conditions} {deleted} \
          ORDER BY {order} LIMIT ?2 OFFSET ?3) ORDER BY {order}",
         rows::NOTE
     );
-    let (limit, offset) = (number(filter.page.limit), number(filter.page.offset));
     let read = |row: &rusqlite::Row<'_>| Ok(rows::note(row)?.1.into());
-    match &filter.note_kind {
-        Some(kind) => rows::all(
-            connection,
-            &sql,
-            params![workspace, limit, offset, kind],
-            read,
-        ),
-        None => rows::all(connection, &sql, params![workspace, limit, offset], read),
+    rows::all(
+        connection,
+        &sql,
+        rusqlite::params_from_iter(parameters),
+        read,
+    )
+}
+
+/// So many keywords are told; more are more than a person reads.
+const KEYWORDS_COUNTED_MAX: i64 = 500;
+
+impl WorkspaceStore {
+    /// The keywords of a workspace's notes, the most used first. Every note of the workspace is looked at.
+    pub async fn keyword_counts(
+        &self,
+        workspace: WorkspaceId,
+    ) -> Result<Vec<(String, u64)>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql = "SELECT keyword.value, count(*) FROM note, json_each(note.keywords) AS keyword \
+                 WHERE note.workspace = (SELECT key FROM workspace WHERE id = ?1) AND deleted_at IS NULL \
+                 GROUP BY keyword.value ORDER BY count(*) DESC, keyword.value LIMIT ?2";
+            let parameters = params![workspace.as_bytes(), KEYWORDS_COUNTED_MAX];
+            rows::all(connection, sql, parameters, |row| {
+                Ok((row.get(0)?, count(row.get(1)?)))
+            })
+        })
+        .await
     }
 }

@@ -5,6 +5,7 @@
 //! events of one change see each other, because the view is moved on with each.
 
 mod automation;
+mod left;
 mod notes;
 
 use bonded_kernel::UserId;
@@ -36,6 +37,11 @@ impl<'a> Projection<'a> {
     /// None until a new workspace has its row.
     pub(super) fn workspace_key(&self) -> Option<i64> {
         self.loaded.workspace_key
+    }
+
+    /// None where the change is about no note.
+    fn note_key(&self) -> Option<i64> {
+        self.loaded.note_key
     }
 
     /// Numbers have no gaps: the transaction is the only one that writes.
@@ -75,7 +81,10 @@ impl<'a> Projection<'a> {
             | EventSubject::Rule(_)
             | EventSubject::Run(..)
             | EventSubject::Operation(_)
-            | EventSubject::Issue(_) => Ok(None),
+            | EventSubject::Issue(_)
+            | EventSubject::Notice(_)
+            | EventSubject::Hook(..)
+            | EventSubject::Attachment(_) => Ok(None),
         }
     }
 
@@ -117,7 +126,11 @@ impl<'a> Projection<'a> {
             EventSubject::Rule(fact) => self.project_rule(fact),
             EventSubject::Run(_, fact) => self.project_run(stored, fact),
             EventSubject::Operation(fact) => self.project_operation(stored, fact),
-            EventSubject::Issue(_) => self.insert_issue(row),
+            EventSubject::Issue(fact) => self.project_issue(fact, row),
+            EventSubject::Notice(_) => self.insert_notice(row),
+            // What follows from it is the firing, which the engine makes.
+            EventSubject::Hook(..) => Ok(()),
+            EventSubject::Attachment(fact) => self.project_attachment(fact, row),
         }
     }
 
@@ -182,9 +195,9 @@ impl<'a> Projection<'a> {
             | Change::DeleteNote { .. }
             | Change::UndeleteNote { .. }
             | Change::SetMetadata { .. }
-            | Change::DeleteMetadata { .. } => {
-                view.note.map(|note| WriteOutcome::Note(Box::new(note)))
-            }
+            | Change::DeleteMetadata { .. }
+            | Change::AddKeyword { .. }
+            | Change::MoveNote { .. } => view.note.map(|note| WriteOutcome::Note(Box::new(note))),
             Change::CreateRule { rule_id, .. }
             | Change::UpdateRule { rule_id, .. }
             | Change::DeleteRule { rule_id, .. } => views::rule(self.connection, *rule_id)?
@@ -197,6 +210,11 @@ impl<'a> Projection<'a> {
                     .map(|operation| WriteOutcome::Operation(Box::new(operation)))
             }
             Change::RecordIssue { .. }
+            | Change::CloseIssue { .. }
+            | Change::PostNotice { .. }
+            | Change::ReceiveHook { .. }
+            | Change::Attach(_)
+            | Change::RemoveAttachment { .. }
             | Change::Considered { .. }
             | Change::ConsideredSchedule { .. } => None,
         };

@@ -4,9 +4,12 @@
 //! is in follows from what it is about, never from what the caller says, except for what is made new.
 
 use bonded_kernel::{EventId, NoteId, OperationId, RuleId, RunId, WorkspaceId};
-use bonded_workspace_rules::{Actor, AutomationRun, Change, Operation, Proposal, View};
+use bonded_workspace_rules::{
+    Actor, AutomationRun, Change, IssueStanding, Operation, Proposal, View,
+};
 use rusqlite::{Connection, params};
 
+use super::codes::count;
 use super::error::StoreFault;
 use super::members::{owner_of_all, owners, role_in, role_of_active};
 use super::notes::keyed_note;
@@ -63,7 +66,8 @@ impl LoadedView {
             | Change::UpdateWorkspace { workspace_id, .. }
             | Change::SetMember { workspace_id, .. }
             | Change::RemoveMember { workspace_id, .. }
-            | Change::RecordIssue { workspace_id, .. } => Ok(Some(*workspace_id)),
+            | Change::RecordIssue { workspace_id, .. }
+            | Change::PostNotice { workspace_id, .. } => Ok(Some(*workspace_id)),
             Change::CreateNote(new) => {
                 self.note(connection, new.note_id)?;
                 Ok(Some(new.workspace_id))
@@ -72,7 +76,18 @@ impl LoadedView {
             Change::DeleteNote { note_id, .. }
             | Change::UndeleteNote { note_id, .. }
             | Change::SetMetadata { note_id, .. }
-            | Change::DeleteMetadata { note_id, .. } => self.note(connection, *note_id),
+            | Change::DeleteMetadata { note_id, .. }
+            | Change::AddKeyword { note_id, .. }
+            | Change::MoveNote { note_id, .. } => self.note(connection, *note_id),
+            Change::CloseIssue { issue_id, .. } => self.issue(connection, *issue_id),
+            Change::Attach(attachment) => {
+                let workspace = self.note(connection, attachment.note_id)?;
+                self.view.attachments = attachment_count(connection, self.note_key)?;
+                Ok(workspace)
+            }
+            Change::RemoveAttachment { attachment_id } => {
+                self.attachment(connection, *attachment_id)
+            }
             Change::CreateRule { .. }
             | Change::UpdateRule { .. }
             | Change::DeleteRule { .. }
@@ -81,7 +96,8 @@ impl LoadedView {
             | Change::Considered { .. }
             | Change::ConsideredSchedule { .. }
             | Change::Propose { .. }
-            | Change::Review { .. } => self.automation(connection, change),
+            | Change::Review { .. }
+            | Change::ReceiveHook { .. } => self.automation(connection, change),
         }
     }
 
@@ -97,9 +113,9 @@ impl LoadedView {
                 self.view.rule = known.map(|known| known.rule);
                 Ok(Some(draft.workspace_id))
             }
-            Change::UpdateRule { rule_id, .. } | Change::DeleteRule { rule_id, .. } => {
-                self.rule(connection, *rule_id)
-            }
+            Change::UpdateRule { rule_id, .. }
+            | Change::DeleteRule { rule_id, .. }
+            | Change::ReceiveHook { rule_id, .. } => self.rule(connection, *rule_id),
             Change::Fire(fire) => {
                 self.view.run = run_of(connection, fire.rule_id, fire.triggering_event_id)?;
                 self.view.event_workspace = workspace_of(connection, fire.triggering_event_id)?;
@@ -138,7 +154,13 @@ impl LoadedView {
             | Change::DeleteMetadata { .. }
             | Change::Considered { .. }
             | Change::ConsideredSchedule { .. }
-            | Change::RecordIssue { .. } => Ok(None),
+            | Change::RecordIssue { .. }
+            | Change::CloseIssue { .. }
+            | Change::AddKeyword { .. }
+            | Change::MoveNote { .. }
+            | Change::PostNotice { .. }
+            | Change::Attach(_)
+            | Change::RemoveAttachment { .. } => Ok(None),
         }
     }
 
@@ -164,6 +186,42 @@ impl LoadedView {
         let found = rule(connection, id)?.filter(|found| !found.is_deleted);
         self.view.rule = found.map(|found| found.rule);
         Ok(self.view.rule.as_ref().map(|rule| rule.draft.workspace_id))
+    }
+
+    /// An issue is named by the event that recorded it.
+    fn issue(
+        &mut self,
+        connection: &Connection,
+        id: EventId,
+    ) -> Result<Option<WorkspaceId>, StoreFault> {
+        let sql = "SELECT workspace.id, issue.closed IS NOT NULL FROM event JOIN issue ON issue.event = event.row \
+             JOIN workspace ON workspace.key = issue.workspace WHERE event.id = ?1";
+        self.view.issue = rows::one(connection, sql, [id.as_bytes()], |row| {
+            Ok(IssueStanding {
+                workspace_id: WorkspaceId::from_bytes(row.get(0)?),
+                is_closed: row.get(1)?,
+            })
+        })?;
+        Ok(self.view.issue.map(|issue| issue.workspace_id))
+    }
+
+    /// The note that a file belongs to, deleted ones too.
+    fn attachment(
+        &mut self,
+        connection: &Connection,
+        id: EventId,
+    ) -> Result<Option<WorkspaceId>, StoreFault> {
+        let sql = "SELECT note.id, attachment.removed IS NOT NULL FROM event \
+             JOIN attachment ON attachment.event = event.row JOIN note ON note.key = attachment.note \
+             WHERE event.id = ?1";
+        let found = rows::one(connection, sql, [id.as_bytes()], |row| {
+            Ok((NoteId::from_bytes(row.get(0)?), row.get(1)?))
+        })?;
+        let Some((note, is_removed)) = found else {
+            return Ok(None);
+        };
+        self.view.is_attachment_removed = Some(is_removed);
+        self.note(connection, note)
     }
 
     /// The note that the operation would write, as it is now.
@@ -196,7 +254,7 @@ impl LoadedView {
         }
         self.view.workspace = Some(workspace);
         self.workspace_key = Some(key);
-        self.last_seq = super::codes::count(last_seq);
+        self.last_seq = count(last_seq);
         Ok(())
     }
 }
@@ -246,6 +304,13 @@ pub(super) fn operation(
 ) -> Result<Option<Operation>, StoreFault> {
     let sql = format!("{} WHERE id = ?1", rows::OPERATION);
     rows::one(connection, &sql, [id.as_bytes()], rows::operation)
+}
+
+/// Without those that were removed.
+fn attachment_count(connection: &Connection, note: Option<i64>) -> Result<u64, StoreFault> {
+    let sql = "SELECT count(*) FROM attachment WHERE note = ?1 AND removed IS NULL";
+    let found = rows::one(connection, sql, [note], |row| Ok(count(row.get(0)?)))?;
+    Ok(found.unwrap_or(0))
 }
 
 /// Gives the next operation its index.

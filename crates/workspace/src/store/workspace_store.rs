@@ -29,6 +29,7 @@ pub(super) const LAYOUT: Layout = Layout {
         include_str!("002.sql"),
         include_str!("003.sql"),
         include_str!("004.sql"),
+        include_str!("005.sql"),
     ],
     page_bytes: 4096,
     checkpoint_pages: 4000,

@@ -136,6 +136,8 @@ impl World {
         let filter = NoteFilter {
             workspace: HERE,
             note_kind: None,
+            keyword: None,
+            folder: None,
             include_deleted: false,
             sort: NoteSort::Title,
             page: Page::default(),

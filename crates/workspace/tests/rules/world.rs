@@ -11,7 +11,9 @@ use bonded_workspace::config::{HostSurroundings, WorkspaceConfig};
 use bonded_workspace::store::{
     CommittedWrite, Page, RunFilter, WorkspaceError, WorkspaceStore, Write,
 };
-use bonded_workspace::{Actions, Engine, EngineSettings, Firing, Performed, Performs};
+use bonded_workspace::{
+    Actions, Engine, EngineSettings, Firing, Performed, Performs, PlainActions,
+};
 use bonded_workspace_rules::{
     Actor, AutomationRun, Chain, Change, Code, NewNote, NoteEdit, NoteWrite, RuleDraft, RunStatus,
 };
@@ -28,6 +30,12 @@ pub(crate) const NEW_YEAR: u64 = 1_767_225_600_000;
 
 /// A clock that stands still until it is set.
 pub(crate) struct SetClock(watch::Sender<u64>);
+
+impl SetClock {
+    pub(crate) fn forward(&self, ms: u64) {
+        self.0.send_modify(|now| *now += ms);
+    }
+}
 
 impl Clock for SetClock {
     fn now(&self) -> Millis {
@@ -93,6 +101,8 @@ pub(crate) struct World {
     /// What the engine says, where it may say anything.
     pub(crate) told: Option<Arc<Mutex<Vec<String>>>>,
     pub(crate) dir: TempDir,
+    /// Where rules may send to.
+    pub(crate) webhooks: Vec<String>,
     running: Option<(CancellationToken, JoinHandle<()>)>,
 }
 
@@ -119,12 +129,18 @@ fn open(dir: &Path) -> Arc<WorkspaceStore> {
 
 /// A server whose rules may use the directory `agents` beside its data directory.
 pub(crate) fn around(dir: &Path) -> HostSurroundings {
+    around_with(dir, &[])
+}
+
+/// The same for a server that lets rules send to these addresses.
+pub(crate) fn around_with(dir: &Path, webhooks: &[String]) -> HostSurroundings {
     for name in ["data", "agents"] {
         std::fs::create_dir_all(dir.join(name)).expect("a directory");
     }
     let mut config = WorkspaceConfig::default();
     let agents = vec!["../agents".to_owned()];
     config.automation.allowed_dirs = [("*".to_owned(), agents)].into();
+    config.automation.allowed_webhooks = webhooks.to_vec();
     config.surroundings(&dir.join("data"))
 }
 
@@ -148,6 +164,7 @@ impl World {
             actions: None,
             told: None,
             dir,
+            webhooks: vec![],
             running: None,
         };
         let workspace_id = WORKSPACE;
@@ -162,11 +179,13 @@ impl World {
         let engine = Engine::new(EngineSettings {
             store: self.store.clone(),
             clock: self.clock.clone(),
-            surroundings: Arc::new(around(self.dir.path())),
+            surroundings: Arc::new(self.around()),
             actions: self.actions.clone().unwrap_or_else(|| Actions {
                 loops: Some(self.conducted.clone()),
                 runs: Some(self.conducted.clone()),
                 work: None,
+                plain: Some(self.plain()),
+                webhooks: None,
             }),
             concurrent_runs: self.concurrent_runs,
             tell: match self.told.clone() {
@@ -261,7 +280,19 @@ impl World {
         let over = over.as_object().cloned().unwrap_or_default();
         let fields = written.as_object_mut().expect("it is one");
         fields.extend(over);
-        RuleDraft::check(&written, &around(self.dir.path())).expect("the rule is well")
+        RuleDraft::check(&written, &self.around()).expect("the rule is well")
+    }
+
+    pub(crate) fn around(&self) -> HostSurroundings {
+        around_with(self.dir.path(), &self.webhooks)
+    }
+
+    /// Whoever does what needs no model.
+    pub(crate) fn plain(&self) -> Arc<PlainActions> {
+        Arc::new(PlainActions {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+        })
     }
 
     pub(crate) async fn note(&self, number: u8, title: &str) {

@@ -302,7 +302,10 @@ async fn what_is_proposed_happens_when_a_person_applies_it() {
         let found = pending.iter().find(|it| it.operation_id == id);
         found.expect("it waits").digest()
     };
-    let applied = |id: u8| Review::Apply { digest: digest(id) };
+    let applied = |id: u8| Review::Apply {
+        digest: digest(id),
+        edited: None,
+    };
     for other in [
         applied(2),
         Review::Reject {

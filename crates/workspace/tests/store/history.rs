@@ -153,6 +153,8 @@ async fn check(world: &World, accepted: u64) {
     let filter = NoteFilter {
         workspace: WORKSPACE,
         note_kind: None,
+        keyword: None,
+        folder: None,
         include_deleted: false,
         sort: NoteSort::Title,
         page: Page::default(),

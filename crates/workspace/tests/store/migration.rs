@@ -1,11 +1,19 @@
 //! Files of older builds.
 
 use bonded_kernel::{Millis, UserId};
-use bonded_workspace::store::{By, Page, SearchQuery, SearchSort, UserState, WorkspaceStore};
-use bonded_workspace_rules::{Change, NoteEdit, NoteWrite};
+use bonded_workspace::store::{
+    By, IssueState, Page, SearchQuery, SearchSort, UserState, WorkspaceStore,
+};
+use bonded_workspace_rules::{Change, Issue, NoteEdit, NoteWrite};
 use rusqlite::Connection;
 
 use crate::common::{WORKSPACE, World, edit, note_id, world};
+
+/// What format 5 brought, taken back.
+const BACK_TO_FORMAT_4: &str = "
+    DROP TABLE notice_read; DROP TABLE notice; DROP TABLE rule_secret; DROP TABLE attachment;
+    DROP INDEX issue_open; ALTER TABLE issue DROP COLUMN closed;
+    PRAGMA user_version = 4;";
 
 /// What format 4 brought, taken back.
 const BACK_TO_FORMAT_3: &str = "
@@ -65,7 +73,12 @@ async fn a_file_of_format_1_is_searched_as_it_was() {
     drop(store);
     let file = dir.path().join("workspace.db");
     let connection = Connection::open(&file).expect("the file opens");
-    for back in [BACK_TO_FORMAT_3, BACK_TO_FORMAT_2, BACK_TO_FORMAT_1] {
+    for back in [
+        BACK_TO_FORMAT_4,
+        BACK_TO_FORMAT_3,
+        BACK_TO_FORMAT_2,
+        BACK_TO_FORMAT_1,
+    ] {
         connection.execute_batch(back).expect("it is taken back");
     }
     drop(connection);
@@ -127,7 +140,7 @@ async fn people_and_tokens_of_a_file_of_format_2_are_as_they_were() {
     drop(store);
     let file = dir.path().join("workspace.db");
     let connection = Connection::open(&file).expect("the file opens");
-    for back in [BACK_TO_FORMAT_3, BACK_TO_FORMAT_2] {
+    for back in [BACK_TO_FORMAT_4, BACK_TO_FORMAT_3, BACK_TO_FORMAT_2] {
         connection.execute_batch(back).expect("it is taken back");
     }
     drop(connection);
@@ -162,9 +175,9 @@ async fn what_notes_of_a_file_of_format_3_were_called_is_read_from_their_events(
     drop(store);
     let file = dir.path().join("workspace.db");
     let connection = Connection::open(&file).expect("the file opens");
-    connection
-        .execute_batch(BACK_TO_FORMAT_3)
-        .expect("it is taken back");
+    for back in [BACK_TO_FORMAT_4, BACK_TO_FORMAT_3] {
+        connection.execute_batch(back).expect("it is taken back");
+    }
     drop(connection);
     let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
     for written in ["first", "SECOND", "Third"] {
@@ -173,4 +186,48 @@ async fn what_notes_of_a_file_of_format_3_were_called_is_read_from_their_events(
     }
     let links = store.backlinks(note_id(1)).await.expect("it reads");
     assert_eq!(links.len(), 1);
+}
+
+#[tokio::test]
+async fn issues_of_a_file_of_format_4_are_open_and_can_be_closed() {
+    let world = world().await;
+    let issue = Issue {
+        key: "look".into(),
+        value: "at this".into(),
+        metadata: serde_json::Value::Null,
+        run_id: None,
+    };
+    let recorded = Change::RecordIssue {
+        workspace_id: WORKSPACE,
+        issue,
+    };
+    world.write(recorded).await.expect("it is recorded");
+    let World { store, dir } = world;
+    drop(store);
+    let file = dir.path().join("workspace.db");
+    let connection = Connection::open(&file).expect("the file opens");
+    connection
+        .execute_batch(BACK_TO_FORMAT_4)
+        .expect("it is taken back");
+    drop(connection);
+    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    let world = World { store, dir };
+    let listed = async |state| {
+        let listed = world.store.listed_issues(WORKSPACE, state, Page::default());
+        listed.await.expect("it reads")
+    };
+    let open = listed(IssueState::Open).await;
+    assert_eq!(open.len(), 1);
+    let closed = Change::CloseIssue {
+        issue_id: open[0].event.event_id,
+        reason: Some("done".into()),
+    };
+    world.write(closed).await.expect("it is closed");
+    assert_eq!(listed(IssueState::Open).await.len(), 0);
+    let closed = listed(IssueState::Closed).await;
+    let reason = closed[0]
+        .closed
+        .as_ref()
+        .and_then(|it| it.reason.as_deref());
+    assert_eq!(reason, Some("done"));
 }

@@ -200,6 +200,8 @@ async fn a_deleted_note_is_gone_from_lists_until_it_is_undeleted() {
     let filter = |include_deleted| NoteFilter {
         workspace: WORKSPACE,
         note_kind: None,
+        keyword: None,
+        folder: None,
         include_deleted,
         sort: NoteSort::Title,
         page: Page::default(),

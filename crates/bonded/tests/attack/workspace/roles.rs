@@ -248,6 +248,83 @@ fn rows() -> Vec<Row> {
             nothing,
             MEMBER,
         ),
+        ("GET", "/api/notes/{note}/diff?from=1&to=1", nothing, MEMBER),
+        (
+            "POST",
+            "/api/notes/{note}/rollback",
+            |_| json!({ "version": 1, "base_version": 1 }),
+            WRITER,
+        ),
+        ("GET", "/api/notes/{note}/attachments", nothing, MEMBER),
+        (
+            "POST",
+            "/api/notes/{note}/attachments?name=a",
+            empty,
+            WRITER,
+        ),
+        ("GET", "/api/attachments/{file}", nothing, MEMBER),
+        ("DELETE", "/api/attachments/{file}", nothing, WRITER),
+        (
+            "GET",
+            "/api/keywords?workspace_id={workspace}",
+            nothing,
+            MEMBER,
+        ),
+        (
+            "POST",
+            "/api/automation/rules/check",
+            |it| it.rule_body(),
+            ADMIN,
+        ),
+        (
+            "POST",
+            "/api/automation/rules/dry-run",
+            |it| json!({ "rule_id": it.rule }),
+            ADMIN,
+        ),
+        (
+            "GET",
+            "/api/automation/rules/{rule}/firings",
+            nothing,
+            MEMBER,
+        ),
+        (
+            "GET",
+            "/api/automation/rules/{rule}/memory",
+            nothing,
+            MEMBER,
+        ),
+        ("POST", "/api/automation/rules/{rule}/secret", empty, ADMIN),
+        // A message that is not signed is nobody's, whoever sends it.
+        ("POST", "/api/hooks/{rule}", empty, "-------"),
+        (
+            "GET",
+            "/api/notices?workspace_id={workspace}",
+            nothing,
+            MEMBER,
+        ),
+        (
+            "POST",
+            "/api/notices/read",
+            |it| json!({ "workspace_id": it.workspace, "all": true }),
+            MEMBER,
+        ),
+        ("GET", "/api/automation/runs/{run}/loops", nothing, MEMBER),
+        (
+            "GET",
+            "/api/automation/operations?workspace_id={workspace}",
+            nothing,
+            MEMBER,
+        ),
+        // There is no such issue, for anybody; who may close one is in the tests of the server.
+        ("POST", "/api/issues/{note}/close", empty, ANYBODY_KNOWN),
+        ("GET", "/api/settings", nothing, OWNER_OF_ALL),
+        (
+            "DELETE",
+            "/api/users/{victim}/invitation",
+            nothing,
+            OWNER_OF_ALL,
+        ),
         ("GET", "/ws", nothing, ANYBODY_KNOWN),
     ]
 }
@@ -263,6 +340,7 @@ struct Things {
     note: String,
     rule: String,
     run: String,
+    file: String,
     fresh: String,
 }
 
@@ -278,6 +356,7 @@ impl Things {
             note: String::new(),
             rule: String::new(),
             run: String::new(),
+            file: String::new(),
             fresh: format!("fresh {number}"),
         };
         let members = format!("/api/workspaces/{workspace}/members");
@@ -293,6 +372,8 @@ impl Things {
         things.victim = victim.user_id;
         let note = json!({ "workspace_id": workspace, "title": "t", "markdown": "text" });
         things.note = text(&owner.post("/api/notes", &note).is(201)["note_id"]);
+        let files = format!("/api/notes/{}/attachments?name=a", things.note);
+        things.file = text(&owner.post(&files, &json!({})).is(201)["attachment_id"]);
         let rule = owner
             .post("/api/automation/rules", &things.rule_body())
             .is(201);
@@ -320,6 +401,7 @@ impl Things {
             ("{note}", &self.note),
             ("{rule}", &self.rule),
             ("{run}", &self.run),
+            ("{file}", &self.file),
         ]
         .iter()
         .fold(template.to_owned(), |path, (name, value)| {

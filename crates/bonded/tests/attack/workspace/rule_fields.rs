@@ -173,6 +173,71 @@ fn works() -> Vec<Row> {
     ]
 }
 
+/// The fields of each action that needs no model, with the action around them.
+fn plain(stranger: &str) -> Vec<(Value, Vec<Row>)> {
+    let lines = |chars_max: usize| {
+        let long = json!("x".repeat(chars_max + 1));
+        vec![
+            json!(""),
+            json!(7),
+            json!("two\nlines"),
+            json!("\u{1b}[2J"),
+            long,
+        ]
+    };
+    vec![
+        (
+            json!({ "kind": "add_keyword", "keyword": "k" }),
+            vec![("/keyword", lines(100)), ("/note_id", vec![json!("x")])],
+        ),
+        (
+            json!({ "kind": "move", "folder": "f" }),
+            vec![(
+                "/folder",
+                vec![
+                    json!(".."),
+                    json!("a/../b"),
+                    json!("/"),
+                    json!(""),
+                    json!("\u{0}"),
+                    json!(7),
+                ],
+            )],
+        ),
+        (
+            json!({ "kind": "notify", "title": "t" }),
+            vec![
+                ("/title", lines(200)),
+                (
+                    "/message",
+                    vec![json!(""), json!(7), json!("x".repeat(5000))],
+                ),
+            ],
+        ),
+        (
+            json!({ "kind": "webhook", "url": "https://hooks.example/in" }),
+            vec![
+                (
+                    "/url",
+                    vec![
+                        json!(stranger),
+                        json!("http://169.254.169.254/latest"),
+                        json!("http://127.0.0.1:22/"),
+                        json!("https://hooks.example@127.0.0.1/"),
+                        json!("https://hooks.example/../../x/../in/../.."),
+                        json!("https://hooks.example.evil/in"),
+                        json!("file:///etc/passwd"),
+                        json!(""),
+                        json!(7),
+                    ],
+                ),
+                ("/secret", vec![json!("whsec_AAAA")]),
+                ("/headers", vec![json!({ "authorization": "x" })]),
+            ],
+        ),
+    ]
+}
+
 fn rule(other: &str) -> Vec<Row> {
     vec![
         ("/workspace_id", vec![json!("*"), json!(7)]),
@@ -236,7 +301,10 @@ fn with(mut rule: Value, at: &str, value: &Value) -> Value {
 fn no_field_of_a_rule_takes_what_a_hostile_member_puts_there() {
     let stranger = Listener::new();
     let config = json!({
-        "automation": { "allowed_dirs": { "*": ["../projects"] } },
+        "automation": {
+            "allowed_dirs": { "*": ["../projects"] },
+            "allowed_webhooks": ["https://hooks.example/in"],
+        },
         "server": { "writes_per_second_max": 100_000 },
     });
     let house = House::furnished(
@@ -277,6 +345,11 @@ fn no_field_of_a_rule_takes_what_a_hostile_member_puts_there() {
     refuse(&manual, "/action_json", loops(&owners, &url));
     refuse(&run, "/action_json", runs());
     refuse(&work, "/action_json", works());
+    for (usual, rows) in plain(&url) {
+        let usual = action(usual);
+        eve.post("/api/automation/rules", &usual).is(201);
+        refuse(&usual, "/action_json", rows);
+    }
     let (scheduled, others): (Vec<Row>, Vec<Row>) = rule(&owners)
         .into_iter()
         .partition(|(at, _)| at.starts_with("/schedule/"));
@@ -326,7 +399,8 @@ fn properties(schema: &Value, names: &mut BTreeSet<String>) {
 
 #[test]
 fn the_table_of_fields_has_every_field_of_a_rule() {
-    let rows = [loops("", ""), runs(), works(), rule("")].concat();
+    let plain = plain("").into_iter().flat_map(|(_, rows)| rows).collect();
+    let rows = [loops("", ""), runs(), works(), plain, rule("")].concat();
     let listed: BTreeSet<String> = rows
         .iter()
         .filter_map(|(at, _)| at.rsplit('/').next().map(str::to_owned))

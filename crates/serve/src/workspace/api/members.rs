@@ -36,13 +36,21 @@ pub(in crate::workspace) async fn set(
 ) -> Result<OkJson<Member>, WorkspaceRefusal> {
     let workspace_id: WorkspaceId = ask.id("workspace_id")?;
     let new = body.read()?;
-    let user_id = new.user_id.0;
     permit(&ask, workspace_id, Permission::ManageMembers).await?;
-    let user = ask.site.store.user(user_id).await?;
+    let store = &ask.site.store;
+    let (user, asked) = match (new.user_id, new.name) {
+        (Some(id), None) => (store.user(id.0).await?, id.0.to_string()),
+        (None, Some(name)) => {
+            let found = store.user_named(name.clone()).await?;
+            (found.map(|(user, _)| user), name)
+        }
+        _ => return Err(WorkspaceRefusal::bad("give either user_id or name")),
+    };
     let user = user.ok_or_else(|| {
-        let message = format!("there is no user {user_id}; POST /api/users makes one");
+        let message = format!("there is no user {asked}; POST /api/users makes one");
         WorkspaceRefusal::new(Code::UserNotFound, message)
     })?;
+    let user_id = user.user_id;
     ask.write(Change::SetMember {
         workspace_id,
         user_id,
@@ -50,7 +58,7 @@ pub(in crate::workspace) async fn set(
     })
     .await?;
     Ok(OkJson(Member {
-        user_id: new.user_id,
+        user_id: Id(user_id),
         name: Some(user.name),
         role: new.role,
     }))

@@ -63,6 +63,8 @@ pub(in crate::workspace) async fn list(
     let filter = NoteFilter {
         workspace: workspace_id,
         note_kind: ask.query.text("note_kind").map(str::to_owned),
+        keyword: ask.query.text("keyword").map(str::to_owned),
+        folder: ask.query.text("folder").map(str::to_owned),
         include_deleted: ask.query.flag("include_deleted")?,
         sort: sort(&ask)?,
         page: one_more(page),
@@ -85,7 +87,7 @@ fn sort(ask: &WorkspaceAsk) -> Result<NoteSort, WorkspaceRefusal> {
 }
 
 /// A note that the caller may read, deleted ones included.
-async fn readable(ask: &WorkspaceAsk) -> Result<Note, WorkspaceRefusal> {
+pub(super) async fn readable(ask: &WorkspaceAsk) -> Result<Note, WorkspaceRefusal> {
     let note_id: NoteId = ask.id("note_id")?;
     let note = ask.site.store.note(note_id).await?;
     let note = note.ok_or_else(|| no_note(note_id))?;

@@ -4,8 +4,10 @@
 //! names may still be gone when it fires; then its run says so.
 
 use bonded_kernel::{EventId, RuleId};
+use bonded_workspace::store::{CommittedWrite, NewSecret, Page, RunFilter, WriteOutcome};
+use bonded_workspace::{Cron, HookSecret};
 use bonded_workspace_rules::{
-    Change, Code, Fault, Fire, Permission, Rule, RuleDraft, run_of_firing,
+    Change, Code, Fault, Fire, Instants as _, Permission, Rule, RuleDraft, run_of_firing,
 };
 use serde_json::Value;
 
@@ -13,7 +15,8 @@ use super::notes::workspace_asked;
 use crate::workspace::answer::{CreatedJson, CreatedOrKnown, NoContent, OkJson};
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::dto::{
-    FaultAnswer, FaultDetails, Launch, NewRule, RuleAnswer, RuleEdit, Rules, RunAnswer,
+    FaultAnswer, FaultDetails, Id, LastRun, Launch, MadeSecret, NewRule, RuleAnswer, RuleEdit,
+    RuleWhole, Rules, RunAnswer, Timestamp,
 };
 use crate::workspace::handler::{OptionalBody, RequiredBody};
 use crate::workspace::ids;
@@ -25,33 +28,132 @@ pub(in crate::workspace) async fn list(
 ) -> Result<OkJson<Rules>, WorkspaceRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
-    let rules = ask.site.store.rules(workspace_id).await?;
-    let rules = rules.iter().map(RuleAnswer::from).collect();
+    let listed = ask.site.store.rules(workspace_id).await?;
+    let mut rules = vec![];
+    for rule in &listed {
+        rules.push(whole(&ask, rule).await?);
+    }
     Ok(OkJson(Rules { rules }))
 }
 
 /// For all members.
 pub(in crate::workspace) async fn show(
     ask: WorkspaceAsk,
-) -> Result<OkJson<RuleAnswer>, WorkspaceRefusal> {
+) -> Result<OkJson<RuleWhole>, WorkspaceRefusal> {
     let rule = found(&ask, Permission::ReadNotes).await?;
-    Ok(OkJson(RuleAnswer::from(&rule)))
+    Ok(OkJson(whole(&ask, &rule).await?))
+}
+
+/// A rule as it is shown; its secret never is.
+async fn whole(ask: &WorkspaceAsk, rule: &Rule) -> Result<RuleWhole, WorkspaceRefusal> {
+    let has_secret = match rule.draft.is_signed(&*ask.site.surroundings) {
+        true => Some(ask.site.store.secret(rule.rule_id).await?.is_some()),
+        false => None,
+    };
+    let last = RunFilter {
+        rule: Some(rule.rule_id),
+        page: Page {
+            limit: 1,
+            offset: 0,
+        },
+        ..RunFilter::default()
+    };
+    let last = ask.site.store.runs(last).await?;
+    Ok(RuleWhole {
+        rule: RuleAnswer::from(rule),
+        sentence: rule.draft.sentence(&*ask.site.surroundings),
+        next_firing_at: next_firing(ask, rule),
+        last_run: last.first().map(LastRun::from),
+        has_secret,
+        secret: None,
+    })
+}
+
+/// None where nothing is due ever.
+fn next_firing(ask: &WorkspaceAsk, rule: &Rule) -> Option<Timestamp> {
+    let schedule = rule
+        .draft
+        .schedule
+        .as_ref()
+        .filter(|_| rule.draft.enabled)?;
+    let cron = Cron::parse(&schedule.cron, &schedule.timezone).ok()?;
+    cron.after(ask.site.now()).map(Timestamp::from)
+}
+
+/// What a write left of a rule. A rule that needs a secret and has none gets one, which this answer shows.
+async fn written_rule(
+    ask: &WorkspaceAsk,
+    written: &CommittedWrite,
+) -> Result<RuleWhole, WorkspaceRefusal> {
+    let WriteOutcome::Rule(stored) = &written.outcome else {
+        return Err(WorkspaceRefusal::internal("the write left nothing to show"));
+    };
+    let mut shown = whole(ask, &stored.rule).await?;
+    if shown.has_secret == Some(false) {
+        shown.secret = new_secret(ask, stored.rule.rule_id, false).await?;
+        shown.has_secret = Some(true);
+    }
+    Ok(shown)
+}
+
+/// Draws a secret and keeps it; none where there is one already that stays.
+async fn new_secret(
+    ask: &WorkspaceAsk,
+    rule_id: RuleId,
+    replaces: bool,
+) -> Result<Option<String>, WorkspaceRefusal> {
+    let secret = HookSecret::draw();
+    let secret =
+        secret.ok_or_else(|| WorkspaceRefusal::internal("the system gives no random numbers"))?;
+    let new = NewSecret {
+        rule_id,
+        user_id: ask.caller()?.user_id,
+        secret: secret.clone(),
+        at: ask.site.now(),
+        replaces,
+    };
+    let is_kept = ask.site.store.set_secret(ask.by()?, new).await?;
+    Ok(is_kept.then_some(secret))
+}
+
+/// The former secret ends at once.
+pub(in crate::workspace) async fn renew_secret(
+    ask: WorkspaceAsk,
+) -> Result<CreatedJson<MadeSecret>, WorkspaceRefusal> {
+    let rule = found(&ask, Permission::ManageRules).await?;
+    if !rule.draft.is_signed(&*ask.site.surroundings) {
+        let message = "only rules with the trigger webhook or the action webhook have a secret";
+        return Err(WorkspaceRefusal::new(Code::Conflict, message));
+    }
+    let secret = new_secret(&ask, rule.rule_id, true).await?;
+    let secret = secret.ok_or_else(|| WorkspaceRefusal::internal("the secret was not kept"))?;
+    Ok(CreatedJson(MadeSecret {
+        rule_id: Id(rule.rule_id),
+        secret,
+    }))
 }
 
 /// The rule of the path, if the caller may do this with it.
-async fn found(ask: &WorkspaceAsk, permission: Permission) -> Result<Rule, WorkspaceRefusal> {
-    let rule_id: RuleId = ask.id("rule_id")?;
-    let rule = ask.site.store.rule(rule_id).await?;
-    let rule = rule.filter(|rule| !rule.is_deleted).ok_or_else(|| {
-        WorkspaceRefusal::new(Code::RuleNotFound, format!("there is no rule {rule_id}"))
-    })?;
-    let rule = rule.rule;
+pub(super) async fn found(
+    ask: &WorkspaceAsk,
+    permission: Permission,
+) -> Result<Rule, WorkspaceRefusal> {
+    let rule = by_id(ask, ask.id("rule_id")?).await?;
     permit(ask, rule.draft.workspace_id, permission).await?;
     Ok(rule)
 }
 
+/// Who may see it is still to be asked.
+pub(super) async fn by_id(ask: &WorkspaceAsk, rule_id: RuleId) -> Result<Rule, WorkspaceRefusal> {
+    let rule = ask.site.store.rule(rule_id).await?;
+    let rule = rule.filter(|rule| !rule.is_deleted).ok_or_else(|| {
+        WorkspaceRefusal::new(Code::RuleNotFound, format!("there is no rule {rule_id}"))
+    })?;
+    Ok(rule.rule)
+}
+
 /// Everything that is wrong with a rule, at once.
-fn invalid(faults: &[Fault]) -> WorkspaceRefusal {
+pub(super) fn invalid(faults: &[Fault]) -> WorkspaceRefusal {
     let sentences: Vec<String> = faults.iter().map(Fault::to_string).collect();
     WorkspaceRefusal::new(Code::RuleInvalid, sentences.join("; ")).details(FaultDetails { faults })
 }
@@ -73,7 +175,7 @@ fn check_prompt(ask: &WorkspaceAsk, draft: &RuleDraft) -> Result<(), WorkspaceRe
 pub(in crate::workspace) async fn create(
     ask: WorkspaceAsk,
     body: RequiredBody<NewRule>,
-) -> Result<CreatedJson<RuleAnswer>, WorkspaceRefusal> {
+) -> Result<CreatedJson<RuleWhole>, WorkspaceRefusal> {
     let NewRule(written) = body.read()?;
     let draft =
         RuleDraft::check(&written, &*ask.site.surroundings).map_err(|faults| invalid(&faults))?;
@@ -84,14 +186,14 @@ pub(in crate::workspace) async fn create(
         draft: Box::new(draft),
     };
     let written = ask.write(change).await?;
-    Ok(CreatedJson((&written.outcome).try_into()?))
+    Ok(CreatedJson(written_rule(&ask, &written).await?))
 }
 
 /// Without a version the one that was just read is named, so that a change in between is a conflict and not lost.
 pub(in crate::workspace) async fn update(
     ask: WorkspaceAsk,
     body: RequiredBody<RuleEdit>,
-) -> Result<OkJson<RuleAnswer>, WorkspaceRefusal> {
+) -> Result<OkJson<RuleWhole>, WorkspaceRefusal> {
     let RuleEdit(mut changes) = body.read()?;
     let asked = take_base(&mut changes)?;
     let rule = found(&ask, Permission::ManageRules).await?;
@@ -108,7 +210,7 @@ pub(in crate::workspace) async fn update(
         draft: Box::new(draft),
     };
     let written = ask.write(change).await?;
-    Ok(OkJson((&written.outcome).try_into()?))
+    Ok(OkJson(written_rule(&ask, &written).await?))
 }
 
 /// The version that the changes were made for, where whoever made them says so.

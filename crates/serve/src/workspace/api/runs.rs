@@ -1,20 +1,21 @@
 //! Runs of rules: what they did, what waits for a person, and what they want looked at.
 
-use bonded_kernel::RunId;
-use bonded_workspace::store::RunFilter;
+use bonded_kernel::{EventId, RunId};
+use bonded_workspace::store::{IssueState, RunFilter};
 use bonded_workspace_rules::{
-    AutomationRun, Change, Code, Operation, Permission, Review, RunEnd, RunMove, RunStatus,
+    AutomationRun, Change, Code, EditedProposal, Operation, Permission, Review, RunEnd, RunMove,
+    RunStatus,
 };
 
 use super::notes::{listing, one_more, page, workspace_asked};
-use crate::workspace::answer::OkJson;
+use crate::workspace::answer::{NoContent, OkJson};
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::diff;
 use crate::workspace::dto::{
-    Decision, Issues, MeantOperation, OperationAnswer, ReviewRequest, Reviewed, ReviewedStatus,
-    RunAnswer, RunWhole, Runs,
+    CloseIssue, Decision, Issues, MeantOperation, OperationAnswer, ReviewRequest, Reviewed,
+    ReviewedStatus, RunAnswer, RunWhole, Runs,
 };
-use crate::workspace::handler::RequiredBody;
+use crate::workspace::handler::{OptionalBody, RequiredBody};
 use crate::workspace::refusal::WorkspaceRefusal;
 
 /// The most decisions in one request.
@@ -51,7 +52,7 @@ fn status(ask: &WorkspaceAsk) -> Result<Option<RunStatus>, WorkspaceRefusal> {
 }
 
 /// The run of the path, if the caller may do this with it.
-async fn found(
+pub(super) async fn found(
     ask: &WorkspaceAsk,
     permission: Permission,
 ) -> Result<AutomationRun, WorkspaceRefusal> {
@@ -80,7 +81,7 @@ pub(in crate::workspace) async fn show(
 }
 
 /// An operation as a person judges it.
-async fn with_diff(
+pub(super) async fn with_diff(
     ask: &WorkspaceAsk,
     operation: &Operation,
 ) -> Result<OperationAnswer, WorkspaceRefusal> {
@@ -108,8 +109,12 @@ pub(in crate::workspace) async fn cancel(
 impl Decision {
     /// To apply something needs the digest of what was seen.
     fn review(&self) -> Result<Review, WorkspaceRefusal> {
+        let edited = self.edited.as_ref().map(EditedProposal::from);
         match (self.decision.as_str(), self.digest) {
-            ("apply", Some(digest)) => Ok(Review::Apply { digest }),
+            ("reject", _) if edited.is_some() => Err(WorkspaceRefusal::bad(
+                "edited: what is rejected is not written",
+            )),
+            ("apply", Some(digest)) => Ok(Review::Apply { digest, edited }),
             ("apply", None) => Err(WorkspaceRefusal::bad(
                 "digest: apply names the digest of what was looked at, as GET of the run shows it",
             )),
@@ -183,10 +188,35 @@ pub(in crate::workspace) async fn issues(
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let page = page(&ask)?;
-    let issues = ask.site.store.issues(workspace_id, one_more(page)).await?;
+    let state = match ask.query.text("state") {
+        None | Some("all") => IssueState::Any,
+        Some("open") => IssueState::Open,
+        Some("closed") => IssueState::Closed,
+        Some(_) => {
+            return Err(WorkspaceRefusal::bad(
+                "state in the query: open, closed or all",
+            ));
+        }
+    };
+    let issues = ask
+        .site
+        .store
+        .listed_issues(workspace_id, state, one_more(page));
+    let issues = issues.await?;
     let (issues, next_offset) = listing(&issues, page);
     Ok(OkJson(Issues {
         issues,
         next_offset,
     }))
+}
+
+/// It stays in the list, with who closed it and why. To close it again changes nothing.
+pub(in crate::workspace) async fn close_issue(
+    ask: WorkspaceAsk,
+    body: OptionalBody<CloseIssue>,
+) -> Result<NoContent, WorkspaceRefusal> {
+    let reason = body.read()?.reason;
+    let issue_id: EventId = ask.id("issue_id")?;
+    ask.write(Change::CloseIssue { issue_id, reason }).await?;
+    Ok(NoContent)
 }

@@ -24,7 +24,7 @@ pub const INVITATION_HOURS: u64 = 72;
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
 /// A first answer in good words; the store asks again in the transaction.
-fn only_the_owner(ask: &WorkspaceAsk, what: &str) -> Result<(), WorkspaceRefusal> {
+pub(super) fn only_the_owner(ask: &WorkspaceAsk, what: &str) -> Result<(), WorkspaceRefusal> {
     if ask.caller()?.is_owner {
         return Ok(());
     }
@@ -62,8 +62,14 @@ pub(in crate::workspace) async fn list(
 ) -> Result<OkJson<UserList>, WorkspaceRefusal> {
     only_the_owner(&ask, "lists users")?;
     let users = ask.site.store.users().await?;
-    let users = users.iter().map(ListedUser::from).collect();
-    Ok(OkJson(UserList { users }))
+    let invited = ask.site.store.invited_until(ask.site.now()).await?;
+    let listed = users.iter().map(|user| {
+        let until = invited.get(&user.user_id).copied();
+        ListedUser::from(user).invited_until(until)
+    });
+    Ok(OkJson(UserList {
+        users: listed.collect(),
+    }))
 }
 
 /// Makes a user. The token, or the invitation, is shown this once; only its hash is kept.
@@ -201,6 +207,17 @@ async fn invitation(
         .add_invitation(ask.by()?, user_id, &invitation, now, expires_at)
         .await?;
     Ok((invitation, expires_at.into()))
+}
+
+/// Whoever has the invitation can do nothing with it any more.
+pub(in crate::workspace) async fn withdraw(
+    ask: WorkspaceAsk,
+) -> Result<NoContent, WorkspaceRefusal> {
+    only_the_owner(&ask, "withdraw invitations")?;
+    let user = found(&ask).await?;
+    let by = ask.by()?;
+    ask.site.store.withdraw_invitation(by, user.user_id).await?;
+    Ok(NoContent)
 }
 
 /// Uses an invitation up: whoever was invited has this password from now on.

@@ -22,10 +22,13 @@ pub(crate) struct Members {
     pub(crate) members: Vec<Member>,
 }
 
+/// A user, by id or by name.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct NewMember {
-    pub(crate) user_id: Id<UserId>,
+    pub(crate) user_id: Option<Id<UserId>>,
+    /// In place of the id.
+    pub(crate) name: Option<String>,
     pub(crate) role: MemberRole,
 }

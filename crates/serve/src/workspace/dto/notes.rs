@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use bonded_kernel::{NoteId, Text, WorkspaceId};
 use bonded_workspace::store::ListedNote;
+use bonded_workspace_rules::FOLDER_KEY;
 #[cfg(test)]
 use bonded_workspace_rules::{KEYWORD_CHARS_MAX, KEYWORDS_MAX, METADATA_KEYS_MAX, TITLE_CHARS_MAX};
 use serde::{Deserialize, Serialize, Serializer};
@@ -81,6 +82,8 @@ pub(crate) struct NoteSummary {
     access_scope: AccessScope,
     #[cfg_attr(test, schemars(length(max = KEYWORDS_MAX), inner(length(max = KEYWORD_CHARS_MAX))))]
     keywords: Vec<String>,
+    /// The metadata key of this name, where it is a text.
+    folder: Option<String>,
     #[cfg_attr(test, schemars(range(min = 1)))]
     version: u64,
     created_at: Timestamp,
@@ -97,6 +100,11 @@ impl From<&ListedNote> for NoteSummary {
             note_kind: note.note_kind.clone(),
             access_scope: note.access_scope.into(),
             keywords: note.keywords.clone(),
+            folder: note
+                .metadata
+                .get(FOLDER_KEY)
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             version: note.version,
             created_at: note.created_at.into(),
             updated_at: note.updated_at.into(),

@@ -4,12 +4,12 @@
 //! are there for the document alone, and a test holds their fields to those that the rules know.
 
 use bonded_kernel::{EventId, RuleId, WorkspaceId};
-use bonded_workspace_rules::Rule;
+use bonded_workspace_rules::{AutomationRun, Rule};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::scalars::{Id, Timestamp};
-use super::words::{CatchUp, Overlap, Trigger};
+use super::words::{CatchUp, Overlap, RunStatus, Trigger};
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Rule"))]
@@ -76,10 +76,60 @@ impl From<&bonded_workspace_rules::Schedule> for RuleSchedule {
     }
 }
 
+/// A rule with what the server knows of it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct RuleWhole {
+    #[serde(flatten)]
+    pub(crate) rule: RuleAnswer,
+    /// The rule in words.
+    pub(crate) sentence: String,
+    /// When its schedule is due next; null for other rules, and for one that is disabled.
+    pub(crate) next_firing_at: Option<Timestamp>,
+    /// The run that was queued last.
+    pub(crate) last_run: Option<LastRun>,
+    /// Only of rules that take in or send what is signed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "bool"))]
+    pub(crate) has_secret: Option<bool>,
+    /// What such a rule signs with, in the answer to the request that made it, and in no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(crate) secret: Option<String>,
+}
+
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct LastRun {
+    run_id: String,
+    status: RunStatus,
+    queued_at: Timestamp,
+    error_code: Option<String>,
+}
+
+impl From<&AutomationRun> for LastRun {
+    fn from(run: &AutomationRun) -> Self {
+        Self {
+            run_id: run.run_id.to_string(),
+            status: run.status.into(),
+            queued_at: run.queued_at.into(),
+            error_code: run.error_code.clone(),
+        }
+    }
+}
+
+/// A secret, which is shown this once.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct MadeSecret {
+    pub(crate) rule_id: Id<RuleId>,
+    pub(crate) secret: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Rules {
-    pub(crate) rules: Vec<RuleAnswer>,
+    pub(crate) rules: Vec<RuleWhole>,
 }
 
 /// A rule as somebody wrote it. The rules themselves read it, so that all mistakes are told at once, with their places.
@@ -166,7 +216,8 @@ mod schemas {
         #[schemars(length(min = 1, max = 200))]
         name: Option<String>,
         #[schemars(with = "Option<Trigger>", extend("type" = "string", "enum" = [
-            Trigger::NoteChanged, Trigger::NoteCreated, Trigger::NoteDeleted, Trigger::Cron, Trigger::Manual
+            Trigger::NoteChanged, Trigger::NoteCreated, Trigger::NoteDeleted, Trigger::Cron, Trigger::Webhook,
+            Trigger::Manual
         ]))]
         trigger: Option<Trigger>,
         #[schemars(extend("type" = ["object", "null"]))]

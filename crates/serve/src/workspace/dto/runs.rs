@@ -3,8 +3,13 @@
 //! An operation is shown with its digest and with what it would change, because whoever applies it has to name exactly
 //! what they have seen.
 
+use std::collections::BTreeMap;
+
 use bonded_kernel::{EventId, Hash, NoteId, OperationId, RuleId, RunAudit, WorkspaceId};
-use bonded_workspace_rules::{AutomationRun, Operation, Proposal};
+use bonded_workspace::store::ListedIssue;
+use bonded_workspace_rules::{AutomationRun, EditedProposal, Operation, Proposal};
+#[cfg(test)]
+use bonded_workspace_rules::{KEYWORD_CHARS_MAX, KEYWORDS_MAX, TITLE_CHARS_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -165,6 +170,8 @@ pub(crate) struct OperationAnswer {
     proposed_at: Timestamp,
     decided_at: Option<Timestamp>,
     decided_by: Option<String>,
+    /// Whether the person who applied it had changed it before.
+    was_edited: bool,
     diff: String,
 }
 
@@ -201,6 +208,7 @@ impl OperationAnswer {
             proposed_at: operation.proposed_at.into(),
             decided_at: operation.decided_at.map(Timestamp::from),
             decided_by: operation.decided_by.as_ref().and_then(|by| actor(by).1),
+            was_edited: operation.was_edited,
             diff,
         }
     }
@@ -228,6 +236,65 @@ pub(crate) struct Decision {
     /// That of the operation that was looked at; apply needs it
     #[cfg_attr(test, schemars(with = "Option<String>", regex(pattern = DIGEST)))]
     pub(crate) digest: Option<Hash>,
+    /// What is written in the place of what was proposed; only with apply
+    pub(crate) edited: Option<EditedText>,
+}
+
+/// What is absent is written as it was proposed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(extend("minProperties" = 1)))]
+pub(crate) struct EditedText {
+    #[cfg_attr(test, schemars(length(min = 1, max = TITLE_CHARS_MAX)))]
+    title: Option<String>,
+    markdown: Option<String>,
+    #[cfg_attr(test, schemars(length(max = KEYWORDS_MAX), inner(length(max = KEYWORD_CHARS_MAX))))]
+    keywords: Option<Vec<String>>,
+}
+
+impl From<&EditedText> for EditedProposal {
+    fn from(text: &EditedText) -> Self {
+        Self {
+            title: text.title.clone(),
+            markdown: text.markdown.clone(),
+            keywords: text.keywords.clone(),
+        }
+    }
+}
+
+/// What a note holds, before or after.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct NoteText {
+    pub(crate) title: Option<String>,
+    pub(crate) markdown: String,
+    pub(crate) note_kind: Option<String>,
+    pub(crate) keywords: Vec<String>,
+    pub(crate) metadata: BTreeMap<String, Value>,
+}
+
+/// An operation that waits, with the texts before and after.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct QueuedOperation {
+    #[serde(flatten)]
+    pub(crate) operation: OperationAnswer,
+    pub(crate) rule_id: Option<Id<RuleId>>,
+    /// Null for what is new.
+    pub(crate) before: Option<NoteText>,
+    pub(crate) after: Option<NoteText>,
+    /// The note has another version by now: apply would be refused.
+    pub(crate) is_outdated: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct OperationQueue {
+    pub(crate) operations: Vec<QueuedOperation>,
+    /// How many wait in the workspace.
+    pub(crate) pending: u64,
+    /// Where the next page begins; null on the last one.
+    pub(crate) next_offset: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -243,10 +310,48 @@ pub(crate) enum ReviewedStatus {
     Reviewed,
 }
 
+/// The event that recorded an issue, and how it was closed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Issue"))]
+pub(crate) struct IssueAnswer {
+    #[serde(flatten)]
+    event: EventAnswer,
+    /// Null while it is open.
+    closed: Option<ClosingAnswer>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Closing"))]
+pub(crate) struct ClosingAnswer {
+    at: Timestamp,
+    by: Option<String>,
+    reason: Option<String>,
+}
+
+impl From<&ListedIssue> for IssueAnswer {
+    fn from(issue: &ListedIssue) -> Self {
+        Self {
+            event: EventAnswer::from(&issue.event),
+            closed: issue.closed.as_ref().map(|closed| ClosingAnswer {
+                at: closed.at.into(),
+                by: actor(&closed.by).1,
+                reason: closed.reason.clone(),
+            }),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct CloseIssue {
+    pub(crate) reason: Option<String>,
+}
+
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Issues {
-    pub(crate) issues: Vec<EventAnswer>,
+    pub(crate) issues: Vec<IssueAnswer>,
     /// Where the next page begins; null on the last one.
     pub(crate) next_offset: Option<u64>,
 }

@@ -2,7 +2,7 @@
 //!
 //! A token or an invitation is in the answer that makes it, and in no other.
 
-use bonded_kernel::UserId;
+use bonded_kernel::{Millis, UserId};
 use bonded_workspace::store;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,18 @@ pub(crate) struct ListedUser {
     state: UserState,
     has_password: bool,
     created_at: Timestamp,
+    /// Until when an invitation that was not accepted yet is good.
+    invited_until: Option<Timestamp>,
+}
+
+impl ListedUser {
+    pub(crate) fn invited_until(self, until: Option<Millis>) -> Self {
+        let invited_until = until.map(Timestamp::from);
+        Self {
+            invited_until,
+            ..self
+        }
+    }
 }
 
 impl From<&store::User> for ListedUser {
@@ -59,6 +71,7 @@ impl From<&store::User> for ListedUser {
             state: user.state.into(),
             has_password: user.has_password,
             created_at: user.created_at.into(),
+            invited_until: None,
         }
     }
 }

@@ -74,6 +74,7 @@ words! {
         NoteCreated = "workspace_event.note_created",
         NoteDeleted = "workspace_event.note_deleted",
         Cron = "automation_schedule.cron",
+        Webhook = "webhook",
         Manual = "manual",
     }
 }

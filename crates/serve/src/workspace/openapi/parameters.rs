@@ -3,7 +3,7 @@
 //! A name that is new in the table must be described here, or the test panics.
 
 use bonded_kernel::RUN_ID_BYTES_MAX;
-use bonded_workspace_rules::RunStatus;
+use bonded_workspace_rules::{ATTACHMENT_NAME_CHARS_MAX, RunStatus};
 use serde_json::{Value, json};
 
 use crate::workspace::api::{notes, search};
@@ -40,10 +40,10 @@ fn names_in(path: &str) -> impl Iterator<Item = &str> {
 
 fn in_path(name: &str) -> Value {
     match name {
-        "user_id" | "workspace_id" | "note_id" | "rule_id" => {
+        "user_id" | "workspace_id" | "note_id" | "rule_id" | "issue_id" | "attachment_id" => {
             json!({ "type": "string", "format": "uuid" })
         }
-        "token_id" | "session_id" => json!({ "type": "string" }),
+        "token_id" | "session_id" | "hook_id" => json!({ "type": "string" }),
         "run_id" => json!({ "type": "string", "minLength": 1, "maxLength": RUN_ID_BYTES_MAX }),
         "version" => json!({ "type": "integer", "minimum": 0 }),
         "key" => json!({ "type": "string", "pattern": "^[a-z][a-z0-9._-]{0,63}$" }),
@@ -63,14 +63,20 @@ fn in_query(route: &Route, name: &str) -> Value {
     };
     let schema = match name {
         "workspace_id" | "rule_id" => json!({ "type": "string", "format": "uuid" }),
-        "note_kind" => json!({ "type": "string" }),
-        "include_deleted" => json!({ "type": "boolean", "default": false }),
+        "note_kind" | "keyword" | "folder" => json!({ "type": "string" }),
+        "name" => {
+            json!({ "type": "string", "minLength": 1, "maxLength": ATTACHMENT_NAME_CHARS_MAX })
+        }
+        "from" | "to" => json!({ "type": "integer", "minimum": 0 }),
+        "state" => json!({ "type": "string", "enum": ["all", "open", "closed"], "default": "all" }),
+        "include_deleted" | "unread" => json!({ "type": "boolean", "default": false }),
         "sort" => json!({ "type": "string", "enum": sorts, "default": sorts[0] }),
         "limit" => {
             json!({ "type": "integer", "minimum": 1, "maximum": limit_max, "default": limit })
         }
         "offset" => json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX, "default": 0 }),
         "base_version" => json!({ "type": "integer", "minimum": 0 }),
+        "after" => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX, "default": 0 }),
         "q" => json!({ "type": "string", "minLength": 1, "maxLength": search::QUERY_CHARS_MAX }),
         "mode" => {
             json!({ "type": "string", "enum": ["hybrid", "lexical", "semantic"], "default": "hybrid" })
@@ -78,7 +84,7 @@ fn in_query(route: &Route, name: &str) -> Value {
         "status" => json!({ "type": "string", "enum": RunStatus::ALL.map(RunStatus::as_str) }),
         unknown => panic!("what is {unknown} in a query?"),
     };
-    let is_required = ["workspace_id", "q"].contains(&name);
+    let is_required = ["workspace_id", "q", "name", "from", "to"].contains(&name);
     let mut parameter =
         json!({ "name": name, "in": "query", "required": is_required, "schema": schema });
     if let Some(description) = description(name) {

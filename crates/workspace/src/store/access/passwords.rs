@@ -3,12 +3,14 @@
 //! Hashing is slow and is done by the caller, outside of the transaction; therefore a change names the hash that was
 //! looked at, and is refused where another one stands there meanwhile. Only hashes ever come here.
 
+use std::collections::BTreeMap;
+
 use bonded_kernel::{Hash, Millis, UserId};
 use bonded_workspace_rules::Refused;
 use rusqlite::{Connection, params};
 
 use super::revocation::{end_sessions, forget_invitations};
-use crate::store::codes::time;
+use crate::store::codes::{at, time};
 use crate::store::error::{StoreFault, WorkspaceError};
 use crate::store::people::{USER, User, UserState, known_user, set_password, user};
 use crate::store::proof::By;
@@ -70,6 +72,31 @@ impl WorkspaceStore {
             let sql = "UPDATE user SET password = ?3 WHERE id = ?1 AND password = ?2";
             let parameters = params![user_id.as_bytes(), old, new];
             Ok(transaction.connection.execute(sql, parameters)? > 0)
+        })
+        .await
+    }
+
+    /// Who was invited and has not accepted, and until when they can.
+    pub async fn invited_until(
+        &self,
+        now: Millis,
+    ) -> Result<BTreeMap<UserId, Millis>, WorkspaceError> {
+        self.read(move |connection| {
+            let sql =
+                "SELECT user, max(expires_at) FROM invitation WHERE expires_at > ?1 GROUP BY user";
+            let found = rows::all(connection, sql, [time(now)], |row| {
+                Ok((UserId::from_bytes(row.get(0)?), at(row.get(1)?)))
+            })?;
+            Ok(found.into_iter().collect())
+        })
+        .await
+    }
+
+    /// Takes back what was not accepted yet.
+    pub async fn withdraw_invitation(&self, by: By, user_id: UserId) -> Result<(), WorkspaceError> {
+        self.change(move |transaction| {
+            by.check_owner(transaction.connection)?;
+            forget_invitations(transaction.connection, user_id)
         })
         .await
     }

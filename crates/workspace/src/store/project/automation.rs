@@ -1,4 +1,4 @@
-//! The rows of rules, runs, operations and issues.
+//! The rows of rules, runs and operations.
 //!
 //! Rules and operations are kept whole as JSON, with columns beside it for what is asked for; runs have a column for
 //! each field. A deleted rule keeps its row, because its runs name it.
@@ -12,7 +12,7 @@ use rusqlite::params;
 use serde_json::Value;
 
 use super::Projection;
-use crate::store::codes::{json, number, time, word};
+use crate::store::codes::{json, time, word};
 use crate::store::error::StoreFault;
 
 impl Projection<'_> {
@@ -63,7 +63,13 @@ impl Projection<'_> {
     ) -> Result<(), StoreFault> {
         match fact {
             OperationFact::Proposed(operation) => self.insert_operation(operation),
-            OperationFact::Applied(operation_id) => {
+            OperationFact::Applied {
+                operation_id,
+                was_edited,
+            } => {
+                if let Some(operation) = &mut self.loaded.view.operation {
+                    operation.was_edited = was_edited;
+                }
                 self.decide_operation(stored, operation_id, OperationStatus::Applied, None)
             }
             OperationFact::Rejected {
@@ -74,14 +80,6 @@ impl Projection<'_> {
                 self.decide_operation(stored, operation_id, OperationStatus::Rejected, reason)
             }
         }
-    }
-
-    /// The row is that of the event.
-    pub(super) fn insert_issue(&self, row: u64) -> Result<(), StoreFault> {
-        self.connection
-            .prepare_cached("INSERT INTO issue (event, workspace) VALUES (?1, ?2)")?
-            .execute(params![number(row), self.loaded.workspace_key])?;
-        Ok(())
     }
 
     /// The id is unique: a rule that is there was refused before.

@@ -1,0 +1,136 @@
+//! The contents of files that are attached to notes: one file for each content, named by its hash.
+//!
+//! A content is in its place, synced, before an event names it, and is never changed or removed: whatever the history
+//! names can be read. A content that no event names is left by a process that died in between, and does no harm.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+
+use bonded_kernel::Hash;
+
+/// Looked at to say what a content is.
+const SNIFFED_BYTES: usize = 512;
+
+/// How contents of a kind begin.
+const SIGNATURES: [(&[u8], &str); 9] = [
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+    (b"OggS", "application/ogg"),
+    (b"fLaC", "audio/flac"),
+];
+
+/// The directory of all contents.
+#[derive(Clone, Debug)]
+pub struct AttachmentFiles {
+    dir: PathBuf,
+}
+
+impl AttachmentFiles {
+    /// Nothing is read or made yet.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    fn path(&self, hash: &Hash) -> PathBuf {
+        self.dir.join(hash.to_string())
+    }
+
+    /// Keeps a content; it is synced when this returns. What is there already is not written again.
+    pub fn keep(&self, bytes: &[u8]) -> io::Result<Hash> {
+        let hash = Hash::of(bytes);
+        let path = self.path(&hash);
+        if fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64) {
+            return Ok(hash);
+        }
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(&self.dir)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(&path).map_err(|error| error.error)?;
+        File::open(&self.dir)?.sync_all()?;
+        Ok(hash)
+    }
+
+    /// Reads a content. One that is not what its name says is damage, and an error.
+    pub fn read(&self, hash: &Hash, bytes: u64) -> io::Result<Vec<u8>> {
+        let mut content = vec![];
+        let file = File::open(self.path(hash))?;
+        file.take(bytes + 1).read_to_end(&mut content)?;
+        match Hash::of(&content) == *hash {
+            true => Ok(content),
+            false => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the content is damaged",
+            )),
+        }
+    }
+}
+
+/// What a content is, by its first bytes and never by what its sender says. Text is plain text, whatever it holds: a page
+/// is none that a browser should run.
+pub fn sniffed(bytes: &[u8]) -> &'static str {
+    let known = SIGNATURES
+        .iter()
+        .find(|(begin, _)| bytes.starts_with(begin));
+    if let Some((_, kind)) = known {
+        return kind;
+    }
+    if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
+        return "image/webp";
+    }
+    let begin = &bytes[..bytes.len().min(SNIFFED_BYTES)];
+    let is_text = match std::str::from_utf8(begin) {
+        Ok(_) => true,
+        // A letter may be cut in two at the end.
+        Err(error) => error.error_len().is_none(),
+    };
+    let is_plain = |byte: &u8| *byte >= b' ' || b"\t\n\r".contains(byte);
+    match is_text && begin.iter().all(is_plain) {
+        true => "text/plain",
+        false => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_is_what_its_first_bytes_say() {
+        let rows: [(&[u8], &str); 8] = [
+            (b"\x89PNG\r\n\x1a\n...", "image/png"),
+            (b"%PDF-1.7", "application/pdf"),
+            (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+            (b"<html><script>alert(1)</script>", "text/plain"),
+            (b"<svg onload='alert(1)'/>", "text/plain"),
+            (b"", "text/plain"),
+            (b"\0\x01\x02", "application/octet-stream"),
+            (b"\xff\xfe\xfd", "application/octet-stream"),
+        ];
+        for (bytes, expected) in rows {
+            assert_eq!(sniffed(bytes), expected, "{bytes:?}");
+        }
+        let cut = "ä".repeat(SNIFFED_BYTES);
+        assert_eq!(sniffed(&cut.as_bytes()[1..]), "application/octet-stream");
+        assert_eq!(sniffed(format!("a{cut}").as_bytes()), "text/plain");
+    }
+
+    #[test]
+    fn a_content_is_kept_once_and_damage_is_told() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let files = AttachmentFiles::new(dir.path().join("attachments"));
+        let hash = files.keep(b"one").expect("it is kept");
+        assert_eq!(files.keep(b"one").expect("it is kept"), hash);
+        assert_eq!(files.read(&hash, 3).expect("it is there"), b"one");
+        fs::write(files.path(&hash), b"two").expect("a test may");
+        assert!(files.read(&hash, 3).is_err());
+    }
+}
