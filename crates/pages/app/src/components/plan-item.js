@@ -61,6 +61,7 @@ const Stages = ({ stages }) => html`<ol class="path" aria-label="Stages">${stage
 /** What became of it, in one sentence. @param {{ item: WholeItem, tone: string, icon: string }} props */
 function Outcome({ item, tone, icon }) {
   if (item.published) return html`<div class="note ok"><${Icon} name="ok" /><div><b>Published.</b> ${item.changes.length === 0 ? 'It changed nothing.' : `${counted(item.changes.length, 'path')} of your tree changed, all at once.`}</div></div>`;
+  if (item.state === 'waiting') return html`<div class="note wait"><${Icon} name="wait" /><div><b>A call waits for you.</b> <span class="u">${safe(item.why ?? '')}</span> <a href="/inbox">Decide in the inbox</a></div></div>`;
   if (!isOver(item.state)) return item.why ? html`<div class="note wait"><${Icon} name="wait" /><div class="u">${safe(item.why)}</div></div>` : null;
   return html`<div class=${`note ${tone}`}><${Icon} name=${icon} /><div><b>Nothing of this was published.</b> Your tree is byte for byte what it was. <span class="u">${safe(item.why ?? '')}</span></div></div>`;
 }
