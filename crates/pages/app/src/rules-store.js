@@ -74,5 +74,5 @@ export const launchRule = (ruleId, eventId) => api('POST', `/api/automation/rule
 export const readRuns = (ruleId, offset) => api('GET', `/api/automation/runs?workspace_id=${workspaceId()}&rule_id=${ruleId}&limit=30&offset=${offset}`);
 
 export const NEW_RULE = {
-  name: '', enabled: true, trigger: 'workspace_event.note_created', condition_json: {}, action_json: { kind: 'kjxlkj_agent', mode: 'reviewed', request: '' },
+  enabled: true, trigger: 'workspace_event.note_created', condition_json: {}, action_json: { kind: 'kjxlkj_agent', mode: 'reviewed', request: '' },
 };

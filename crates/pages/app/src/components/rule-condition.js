@@ -1,5 +1,6 @@
 // The conditions of a rule, as rows; groups are rows of rows.
 import { html } from '../html.js';
+import { useState } from '../../vendor/hooks.js';
 import { EMPTY_COMPARE, FIELDS, kindOf, OPS, valueOf, valueText, withMore } from '../lib/conditions.js';
 import { valueAt, withAt } from '../lib/json-at.js';
 import { Icon } from './icon.js';
@@ -41,6 +42,20 @@ function Group({ form, at, kind, depth, onRemove }) {
 /** @param {{ onAdd: (condition: any) => void, isInner?: boolean }} props */
 export const Adders = ({ onAdd, isInner }) => html`<div class="row wrap"><button type="button" class="btn quiet add" onClick=${() => onAdd({ ...EMPTY_COMPARE })}><${Icon} name="plus" />Add a condition</button>${!isInner && html`<button type="button" class="btn quiet add" onClick=${() => onAdd({ any: [{ ...EMPTY_COMPARE }, { ...EMPTY_COMPARE }] })}><${Icon} name="plus" />Add a group</button>`}</div>`;
 
+/** The text stays as it is typed, as long as it means the value. @param {{ field: any, compare: any, onValue: (value: any) => void }} props */
+function ValueField({ field, compare, onValue }) {
+  const [typed, setTyped] = useState(/** @type {string | null} */ (null));
+  const meant = (/** @type {string} */ text) => valueOf(text, compare.field ?? '', compare.op ?? 'eq', compare.value);
+  const isList = compare.op === 'in' && Array.isArray(compare.value) && compare.value.every((/** @type {any} */ it) => typeof it === 'string' && !it.includes(','));
+  const isSame = typed !== null && JSON.stringify(meant(typed)) === JSON.stringify(compare.value);
+  const onInput = (/** @type {Event} */ event) => {
+    const text = /** @type {HTMLInputElement} */ (event.target).value;
+    setTyped(text);
+    onValue(meant(text));
+  };
+  return html`<input ...${field} aria-label="Value" value=${isSame ? typed : isList ? compare.value.join(', ') : valueText(compare.value)} onInput=${onInput} />`;
+}
+
 /** @param {{ form: Form, at: string, onRemove: () => void }} props */
 function Compare({ form, at, onRemove }) {
   const it = valueAt(form.draft, at);
@@ -53,6 +68,6 @@ function Compare({ form, at, onRemove }) {
     <span class="field small"><select ...${op} aria-label="Comparison" value=${it.op ?? 'eq'} onChange=${(/** @type {Event} */ event) => setOp(text(event))}>${OPS.map(([key, word]) => html`<option key=${key} value=${key}>${word}</option>`)}${!OPS.some(([key]) => key === (it.op ?? 'eq')) && html`<option value=${it.op}>${it.op}</option>`}</select></span>
     <span class="field">${it.op === 'exists'
       ? html`<select ...${value} aria-label="Value" value=${String(it.value ?? true)} onChange=${(/** @type {Event} */ event) => put({ value: text(event) === 'true' })}><option value="true">yes</option><option value="false">no</option></select>`
-      : html`<input ...${value} aria-label="Value" value=${it.op === 'in' && Array.isArray(it.value) && it.value.every((/** @type {any} */ v) => typeof v === 'string' && !v.includes(',')) ? it.value.join(', ') : valueText(it.value)} onChange=${(/** @type {Event} */ event) => put({ value: valueOf(text(event), it.field ?? '', it.op ?? 'eq', it.value) })} />`}</span>
+      : html`<${ValueField} field=${value} compare=${it} onValue=${(/** @type {any} */ next) => put({ value: next })} />`}</span>
     <${Remove} what="this condition" onClick=${onRemove} /></div><${FaultText} faults=${own} />`;
 }

@@ -125,7 +125,8 @@ function RuleEditor({ rule }) {
   const [refused, setRefused] = useState(/** @type {{ faults: Fault[], error: unknown } | null} */ (null));
   const [secret, setSecret] = useState(/** @type {Rule | null} */ (null));
   const [isBusy, setBusy] = useState(false);
-  const faults = check && !check.valid ? check.faults : (refused?.faults ?? []);
+  // A form that was just opened has no mistakes yet.
+  const faults = check && !check.valid && (isDirty || rule) ? check.faults : (refused?.faults ?? []);
   const change = (/** @type {any} */ next) => {
     setRefused(null);
     setDraft(next);
