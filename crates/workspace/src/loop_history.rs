@@ -9,6 +9,7 @@ use bonded_kernel::{
     BadLog, Call, Entry, Event, Memory, MemoryEdit, Millis, Outcome, Run, ToolFinished, replay,
     replay_on,
 };
+use bonded_workspace_rules::Code;
 use serde_json::Value;
 
 /// A longer text is cut: the whole of it is in the log.
@@ -198,7 +199,7 @@ impl InstructionRecord {
                     false => InstructionOutcome::Done,
                 }
             }
-            (Outcome::Failed, Some(code)) if code != "INTERNAL_ERROR" => {
+            (Outcome::Failed, Some(code)) if code != Code::InternalError.as_str() => {
                 InstructionOutcome::Refused
             }
             (Outcome::Failed | Outcome::TimedOut | Outcome::Interrupted, _) => {

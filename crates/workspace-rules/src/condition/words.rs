@@ -12,10 +12,8 @@ const VALUE_CHARS_MAX: usize = 80;
 impl Condition {
     /// The condition in words; none where it is always true.
     pub(crate) fn words(&self) -> Option<String> {
-        match &self.0 {
-            Clause::All(parts) if parts.is_empty() => None,
-            clause => Some(clause_words(clause, false)),
-        }
+        let is_always = matches!(&self.0, Clause::All(parts) if parts.is_empty());
+        (!is_always).then(|| clause_words(&self.0, false))
     }
 }
 
