@@ -47,7 +47,7 @@ export default function RunPage() {
   useEffect(() => store.open(), [store]);
   const run = store.run.value;
   useTitle(run ? `${plain(goalOf(run)).slice(0, 60)} · run ${place.id}` : `Run ${place.id}`);
-  const neighbours = useNeighbours(place.id);
+  const neighbours = useNeighbours();
   return html`<div class="bar"><a class="btn quiet icon" href="/runs" aria-label="Back to the runs"><${Icon} name="back" /></a><span class="dim small">Runs</span><span class="dim">/</span><span class="mono small cut u">${place.id}</span>
       <button class="btn quiet icon" aria-label="Copy the id" onClick=${() => void navigator.clipboard?.writeText(place.id).then(() => say('The id is copied'))}><${Icon} name="copy" /></button><span class="grow"></span>
       <span class="dim small keys-inline">previous, next run <button class="btn quiet icon" aria-label="Previous run" onClick=${() => void neighbours(-1)}><kbd>[</kbd></button><button class="btn quiet icon" aria-label="Next run" onClick=${() => void neighbours(1)}><kbd>]</kbd></button></span></div>
@@ -55,10 +55,12 @@ export default function RunPage() {
     ${run ? html`<${Loaded} store=${store} place=${place} />` : !store.error.value && html`<div class="page"><h1 class="sr">Run ${place.id}</h1><${Loading} rows=${8} /></div>`}`;
 }
 
-/** Goes to the run before or after in the list. @param {string} id */
-function useNeighbours(id) {
+/** Goes to the run before or after in the list. */
+function useNeighbours() {
   const move = async (/** @type {number} */ by) => {
     const { runs } = await api('GET', '/api/runs?limit=200');
+    // Keys come faster than pages are drawn: the address says which run this is.
+    const id = route.value.parts[1];
     const at = runs.findIndex((/** @type {any} */ it) => it.runId === id);
     const next = at < 0 ? null : runs[at + by];
     if (next) go(runPath(next.runId));
