@@ -121,6 +121,7 @@ checks![
     verify,
     work,
     workspace_access,
+    workspace_agent,
     workspace_automation,
     workspace_libraries,
     workspace_merge,

@@ -28,7 +28,7 @@ export async function readNames() {
 export async function readQueueCount() {
   const id = workspaceId();
   if (!id) return;
-  const found = await api('GET', `/api/automation/operations?workspace_id=${id}&status=pending&limit=1`).catch(() => null);
+  const found = await api('GET', `/api/automation/operations?workspace_id=${id}&limit=1`).catch(() => null);
   queueCount.value = found?.pending ?? 0;
 }
 

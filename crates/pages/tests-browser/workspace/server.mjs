@@ -1,7 +1,7 @@
 // A workspace of its own for the checks: the real program on a fresh directory, behind a small proxy that can cut
 // connections, refuse sockets and answer for another version. BONDED names the program.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import os from 'node:os';
@@ -22,11 +22,13 @@ const freePort = () => new Promise((done) => {
 export const OWNER = { name: 'ana', password: 'a long enough password' };
 
 /** The program on a directory; it can be killed and started again on the same one. */
-export async function startWorkspace({ isSetUp = true } = {}) {
+export async function startWorkspace({ isSetUp = true, configure } = {}) {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'bonded-pages-'));
   const data = path.join(dir, 'data');
   const made = spawnSync(PROGRAM, ['init', data], { encoding: 'utf8' });
   if (made.status !== 0) throw new Error(`${PROGRAM} init: ${made.error ?? made.stderr}`);
+  const config = path.join(data, 'config.json');
+  if (configure) writeFileSync(config, JSON.stringify(configure(JSON.parse(readFileSync(config, 'utf8')))));
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   let child;

@@ -20,7 +20,7 @@ import { shortTime } from './note-list.js';
 /** @typedef {import('../workspace-types.js').Operation} Operation */
 /** @typedef {{ decision: 'apply' | 'reject', reject_reason?: string, edited?: { title?: string, markdown?: string, keywords?: string[] } }} Decision */
 
-const readPending = () => api('GET', `/api/automation/operations?workspace_id=${workspaceId()}&status=pending&limit=200`);
+const readPending = () => api('GET', `/api/automation/operations?workspace_id=${workspaceId()}&limit=200`);
 
 export function Changes() {
   const { data, error, reload } = useLoaded(readPending, [workspaceId()]);
