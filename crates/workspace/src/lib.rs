@@ -63,4 +63,4 @@ pub use prompts::PromptError;
 pub use provider_health::{ProviderHealth, ProviderLook, ProviderState};
 pub use search::{ScoredHit, SearchError, SearchMode, SearchResults, UnknownMode, search};
 pub use wall_clock::WallClock;
-pub use work_process::WorkProcess;
+pub use work_process::{WorkProcess, plan_of_run};
