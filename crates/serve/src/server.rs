@@ -23,7 +23,7 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub enum Beside {
     /// The pages of their runs.
-    Pages(RunPages),
+    Pages(Box<RunPages>),
     /// A workspace, which has pages of its own.
     Workspace(Router),
 }
@@ -44,7 +44,7 @@ pub async fn serve(
     let interrupt = host.interrupt.clone();
     let beside = match beside {
         Beside::Pages(pages) => {
-            console::routes::router(Console::of(host.clone(), pages, stop.clone()))
+            console::routes::router(Console::of(host.clone(), *pages, stop.clone()))
         }
         Beside::Workspace(router) => router,
     };

@@ -78,7 +78,7 @@ pub enum KeptItem {
         is_tested: bool,
     },
     /// It ended in its copy, and is neither published nor refused for good.
-    Ended(EndedItem),
+    Ended(Box<EndedItem>),
     /// It has its receipt.
     Sealed(Box<SealedOutcome>),
 }
@@ -125,7 +125,7 @@ impl KeptItem {
             })));
         }
         if let Some(outcome) = outcome {
-            return Ok(Self::Ended(outcome.into()));
+            return Ok(Self::Ended(Box::new(outcome.into())));
         }
         let attempt = ItemAttempt::read(&dir)?;
         Ok(Self::Begun {

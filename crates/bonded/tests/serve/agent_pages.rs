@@ -86,6 +86,8 @@ fn the_app_stands_beside_the_routes_of_openai_and_changes_none_of_them() {
 fn only_the_servers_token_opens_its_pages_and_what_it_gives_opens_nothing_else() {
     let served = Served::start_in(place(), &["asker"], &["--token", "alpha"]);
     let run = run_of(&served, "alpha", "asker");
+    // That somebody else has signed in opens nothing.
+    let session = sign_in(&served, "alpha");
     for (line, body) in closed_routes(&run) {
         // The token itself is for signing in.
         for header in ["", "Authorization: Bearer x", "Authorization: Bearer alpha"] {
@@ -111,7 +113,6 @@ fn only_the_servers_token_opens_its_pages_and_what_it_gives_opens_nothing_else()
         ask(&served, "POST /api/session", "", Some(&odd)).status,
         400
     );
-    let session = sign_in(&served, "alpha");
     let header = format!(
         "Authorization: Bearer {}",
         session["token"].as_str().expect("a token")

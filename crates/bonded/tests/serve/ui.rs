@@ -43,6 +43,8 @@ fn a_stranger_sees_the_app_and_nothing_of_the_store() {
     let policy = page.header("content-security-policy").unwrap_or_default();
     assert!(policy.contains("default-src 'none'"), "{policy}");
     assert!(!policy.contains("unsafe"), "{policy}");
+    // That somebody else has signed in opens nothing.
+    pages.enter().is(200);
     for (line, body) in closed_routes("w1") {
         for header in ["", "Authorization: Bearer x", "Authorization: Basic x"] {
             let reply = pages.ask(&line, header, body.as_ref());

@@ -164,7 +164,7 @@ pub(super) async fn text(
 fn ended(kept: &KeptItem) -> Option<&EndedItem> {
     match kept {
         KeptItem::Sealed(sealed) => Some(&sealed.ended),
-        KeptItem::Ended(ended) => Some(ended),
+        KeptItem::Ended(ended) => Some(ended.as_ref()),
         KeptItem::Begun { .. } => None,
     }
 }
