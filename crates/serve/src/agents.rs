@@ -22,6 +22,7 @@ mod responses;
 pub(crate) mod routes;
 mod runs;
 mod stream;
+mod token_keeper;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub(crate) use progress::Follower;
 pub(crate) use refusal::AgentRefusal;
 pub(crate) use request::{AgentRequest, Streaming, named_wish};
 pub(crate) use runs::Runs;
+pub use token_keeper::TokenKeeper;
 
 /// What a server is made of.
 #[derive(Debug)]

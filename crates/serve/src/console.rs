@@ -1,16 +1,25 @@
 //! The pages of a store of runs, and the API that they ask: what agents did, do and wait for.
 //!
-//! It reads logs and records what a person decides. It drives no run: whatever goes on after a verdict is driven by a
-//! process of its own (`Resumer`), so that closing the pages ends nothing.
+//! It reads logs and records what a person decides. It drives no run: whatever continues after a verdict is driven by
+//! others (`Resumer`), so that closing the pages ends nothing. Each server has a door of its own (`access::Door`), which
+//! says who asks and what they may do; behind it the routes are the same.
 
-mod asked;
+pub(crate) mod access;
+mod api;
+mod ask;
 mod door;
 mod entries;
 mod inbox;
+mod item_page;
 mod list_watch;
-mod pages;
-mod refusal;
-mod routes;
+mod marks;
+#[cfg(test)]
+mod openapi;
+pub(crate) mod pages;
+mod plans;
+mod reading;
+pub(crate) mod refusal;
+pub(crate) mod routes;
 mod rows;
 mod run_page;
 mod saw;
@@ -19,32 +28,38 @@ mod verdicts;
 
 use std::sync::Arc;
 
+use axum::routing::any;
 use bonded_host::{CancellationToken, Host};
 use bonded_kernel::RunId;
+use bonded_work::Workshop;
 use tokio::net::TcpListener;
 
 pub use door::ConsoleDoor;
 
 use crate::server;
+use access::Door;
 use list_watch::ListWatch;
+use marks::Marks;
 
 /// How long requests under way may take when the server stops.
 const STOP_AFTER: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Starts what drives a run from where its log ends.
+/// Has a run driven from where its log ends.
 pub trait Resumer: Send + Sync {
-    /// Returns when it was started, not when it is done.
-    fn resume(&self, run: &RunId) -> std::io::Result<()>;
+    /// Returns when it was started, not when it is done; else what a person can do instead. `plan` is that of a work
+    /// item.
+    fn resume(&self, run: &RunId, plan: Option<&str>) -> Result<(), String>;
 }
 
 /// What all requests share.
 pub(crate) struct Console {
     host: Arc<Host>,
-    door: ConsoleDoor,
+    door: Box<dyn Door>,
     resumer: Arc<dyn Resumer>,
-    /// Who decides here: the name that verdicts are recorded under.
-    person: String,
+    /// Where plans are kept; none where nobody is shown any.
+    workshop: Option<Workshop>,
     list_watch: ListWatch,
+    marks: Marks,
     stop: CancellationToken,
 }
 
@@ -54,22 +69,57 @@ impl std::fmt::Debug for Console {
     }
 }
 
-/// Serves the pages of the host's store until `stop` is cancelled.
+impl Console {
+    pub(crate) fn new(
+        host: Arc<Host>,
+        door: Box<dyn Door>,
+        resumer: Arc<dyn Resumer>,
+        workshop: Option<Workshop>,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            list_watch: ListWatch::new(host.store.clone()),
+            marks: Marks::default(),
+            host,
+            door,
+            resumer,
+            workshop,
+            stop,
+        })
+    }
+}
+
+/// The pages of a person's store or of a server of agents, as the process that serves them has them.
+pub struct RunPages {
+    pub door: ConsoleDoor,
+    /// Drives what continues.
+    pub resumer: Arc<dyn Resumer>,
+    /// Beside the store.
+    pub workshop: Workshop,
+}
+
+impl std::fmt::Debug for RunPages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("RunPages").field(&self.door).finish()
+    }
+}
+
+impl Console {
+    pub(crate) fn of(host: Arc<Host>, pages: RunPages, stop: CancellationToken) -> Arc<Self> {
+        let workshop = Some(pages.workshop);
+        Self::new(host, Box::new(pages.door), pages.resumer, workshop, stop)
+    }
+}
+
+/// Serves the pages of the host's store, and nothing else, until `stop` is cancelled.
 pub async fn serve(
     listener: TcpListener,
     host: Arc<Host>,
-    door: ConsoleDoor,
-    resumer: Arc<dyn Resumer>,
-    person: String,
+    pages: RunPages,
     stop: CancellationToken,
 ) {
-    let console = Arc::new(Console {
-        list_watch: ListWatch::new(host.store.clone()),
-        host,
-        door,
-        resumer,
-        person,
-        stop: stop.clone(),
-    });
-    server::serve_router(listener, routes::router(console), STOP_AFTER, stop).await;
+    let console = Console::of(host, pages, stop.clone());
+    let app = any(routes::app_alone).with_state(console.clone());
+    let router = routes::router(console).fallback_service(app);
+    server::serve_router(listener, router, STOP_AFTER, stop).await;
 }

@@ -13,25 +13,41 @@ use bonded_web::connection::{self, Connections};
 use tokio::net::TcpListener;
 
 use crate::agents::{AgentServer, ServerSettings, routes};
+use crate::console::{self, Console, RunPages};
 use crate::mcp::endpoint;
 
 /// How long clients may take to read the last of their answers.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
+/// What stands beside agents.
+#[derive(Debug)]
+pub enum Beside {
+    /// The pages of their runs.
+    Pages(Box<RunPages>),
+    /// A workspace, which has pages of its own.
+    Workspace(Router),
+}
+
 /// Serves agents, and what is `beside` them, until `stop` is cancelled and the runs under way have ended, or were let
-/// go of.
+/// go of. The pages of what is beside them stand before those of the agents.
 pub async fn serve(
     listener: TcpListener,
     settings: ServerSettings,
     host: Arc<Host>,
     tools: Arc<AgentTools>,
-    beside: Router,
+    beside: Beside,
     stop: CancellationToken,
 ) {
     let end_runs = CancellationToken::new();
     let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
     let connection_max = settings.connection_max;
     let interrupt = host.interrupt.clone();
+    let beside = match beside {
+        Beside::Pages(pages) => {
+            console::routes::router(Console::of(host.clone(), *pages, stop.clone()))
+        }
+        Beside::Workspace(router) => router,
+    };
     let server = AgentServer::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| endpoint::router(server.clone(), connection_max, stop.clone()));

@@ -4,10 +4,10 @@
 //! and how it is shown.
 
 mod access;
-mod answer;
+pub(crate) mod answer;
 pub mod api;
-mod ask;
-mod body;
+pub(crate) mod ask;
+pub(crate) mod body;
 pub mod clock;
 pub mod configured;
 mod cors;
@@ -21,14 +21,15 @@ pub mod known_dirs;
 mod meaning;
 pub mod open_workspace;
 #[cfg(test)]
-mod openapi;
+pub(crate) mod openapi;
 mod origins;
 mod outcome;
+mod pages_door;
 pub mod password;
-mod query;
+pub(crate) mod query;
 mod rate;
 pub mod refusal;
-mod request_id;
+pub(crate) mod request_id;
 pub mod request_log;
 mod route;
 mod routes;
@@ -37,3 +38,6 @@ pub mod shown;
 mod site;
 mod socket;
 mod writable;
+
+#[cfg(test)]
+pub(crate) use access::SESSION_COOKIE;

@@ -56,6 +56,8 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "bonded-pages",
             "bonded-state",
             "bonded-web",
+            "bonded-work",
+            "bonded-work-rules",
             "bonded-workspace",
             "bonded-workspace-rules",
         ],

@@ -78,9 +78,9 @@ pub enum KeptItem {
         is_tested: bool,
     },
     /// It ended in its copy, and is neither published nor refused for good.
-    Ended(EndedItem),
+    Ended(Box<EndedItem>),
     /// It has its receipt.
-    Sealed(SealedOutcome),
+    Sealed(Box<SealedOutcome>),
 }
 
 /// What an item came to in its copy.
@@ -116,16 +116,16 @@ impl KeptItem {
         let dir = workshop.item_dir(plan, item);
         let outcome = AttemptOutcome::read(&dir)?;
         if let Some(SealedItem { receipt, result }) = SealedItem::read(&dir)? {
-            return Ok(Self::Sealed(SealedOutcome {
+            return Ok(Self::Sealed(Box::new(SealedOutcome {
                 in_copy: outcome.as_ref().map(|it| it.status),
                 ended: sealed(&receipt, &result, outcome),
                 receipt,
                 result,
                 receipt_file: dir.join(RECEIPT),
-            }));
+            })));
         }
         if let Some(outcome) = outcome {
-            return Ok(Self::Ended(outcome.into()));
+            return Ok(Self::Ended(Box::new(outcome.into())));
         }
         let attempt = ItemAttempt::read(&dir)?;
         Ok(Self::Begun {

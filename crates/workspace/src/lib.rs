@@ -73,4 +73,4 @@ pub use provider_health::{ProviderHealth, ProviderLook, ProviderState};
 pub use search::{ScoredHit, SearchError, SearchMode, SearchResults, UnknownMode, search};
 pub use wall_clock::WallClock;
 pub use webhooks::{WEBHOOK_TIMEOUT, Webhooks};
-pub use work_process::WorkProcess;
+pub use work_process::{WorkProcess, plan_of_run};

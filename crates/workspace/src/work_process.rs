@@ -71,7 +71,7 @@ impl ProcessOutput {
 }
 
 /// The plan of a run: always the same one.
-fn plan_id(run: &RunId) -> String {
+pub fn plan_of_run(run: &RunId) -> String {
     let name = Hash::of(run.as_str().as_bytes()).to_string();
     name.chars().take(PLAN_ID_DIGITS).collect()
 }
@@ -90,7 +90,9 @@ impl WorkProcess {
         command.arg("--store").arg(&self.store_file);
         command.args(["work", "--json", "--wait-ms", WAIT_MS]);
         command.arg("--repo").arg(repo);
-        command.arg("--plan-id").arg(plan_id(&firing.run.run_id));
+        command
+            .arg("--plan-id")
+            .arg(plan_of_run(&firing.run.run_id));
         if let Some(file) = &action.agent_file {
             command.arg("--agent").arg(find("agent_file", file)?);
         }

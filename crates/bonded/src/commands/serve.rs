@@ -20,15 +20,18 @@ use bonded_host::{CancellationToken, Host, prices};
 use bonded_kernel::Limits;
 use tokio::net::TcpListener;
 
+use super::ui::run_pages;
 use crate::agents::Verbosity;
 use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
 use crate::logging;
+use crate::review::person;
 use crate::signals::{Stopping, stop_on_signal};
 use crate::workspace::opening;
 use crate::{agents, output, settings, stderr_writer};
 use bonded_host::keeping::Keeper;
-use bonded_serve::agents::{Apart, ServerSettings, Tokens};
+use bonded_serve::agents::{Apart, ServerSettings, TokenKeeper, Tokens};
+use bonded_serve::server::Beside;
 use bonded_serve::workspace::open_workspace::OpenWorkspace;
 use bonded_serve::workspace::serving::Serving;
 
@@ -45,7 +48,7 @@ const STOPPING: Stopping = Stopping {
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let Some(data) = &args.data else {
         let listen_on = args.listen.as_deref().unwrap_or(LISTEN);
-        return serve_agents(args, store, listen_on, |_| Ok(Router::default())).await;
+        return serve_agents(args, store, listen_on, |_| Ok(None)).await;
     };
     let opened = opening::open(data).await?;
     let listen_on = args
@@ -62,7 +65,7 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         let begun = Serving::begin(opened, workers, stop);
         let router = begun.router();
         serving = Some(begun);
-        Ok(router)
+        Ok(Some(router))
     });
     let code = Box::pin(served).await?;
     if let Some(serving) = serving {
@@ -84,19 +87,20 @@ async fn serve_workspace(
     let stop = stop_on_signal(STOPPING);
     let listener = bind(&addresses, listen_on).await?;
     let workers = opening::workers(&opened, &args.served, store)?;
+    let address = local_address(&listener, listen_on)?;
     let serving = Serving::begin(opened, workers, stop.clone());
-    report_address(&listener, listen_on)?;
+    report_address(address);
     serving.serve_alone(listener, args.stop_after, stop).await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves agents, and what is `beside` them.
+/// Serves agents, and the workspace that is `beside` them, else the pages of their runs.
 /// What is beside them is made last, when nothing else can fail: a workspace that has begun fires rules.
 async fn serve_agents(
     args: &ServeArgs,
     store: Option<&Path>,
     listen_on: &str,
-    beside: impl FnOnce(CancellationToken) -> Result<Router, CliError>,
+    beside: impl FnOnce(CancellationToken) -> Result<Option<Router>, CliError>,
 ) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
     let prepared = ServedAgents::new(&args.served, store, |dir| {
@@ -108,7 +112,19 @@ async fn serve_agents(
     })?;
     let (tokens, apart, addresses) = prepared.door;
     let stop = stop_on_signal(STOPPING);
-    let listener = listen(&addresses, listen_on).await?;
+    let listener = bind(&addresses, listen_on).await?;
+    let address = local_address(&listener, listen_on)?;
+    let (host, tools) = (prepared.host, prepared.tools);
+    let beside = match beside(stop.clone())? {
+        Some(router) => Beside::Workspace(router),
+        None => {
+            let (tokens, apart) = (tokens.clone(), apart.clone());
+            let keeper = TokenKeeper::new(tokens, apart, person(), host.store.clone());
+            let door = door::of_pages(keeper, address);
+            Beside::Pages(Box::new(run_pages(door, settings::store_path(store)?)))
+        }
+    };
+    report_address(address);
     let settings = ServerSettings {
         tokens,
         apart,
@@ -118,8 +134,6 @@ async fn serve_agents(
         connection_max: args.mcp_stream_max,
         ..prepared.settings
     };
-    let (host, tools) = (prepared.host, prepared.tools);
-    let beside = beside(stop.clone())?;
     bonded_serve::server::serve(listener, settings, host, tools.clone(), beside, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
@@ -233,12 +247,6 @@ fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
     Ok(addresses)
 }
 
-async fn listen(addresses: &[SocketAddr], listen_on: &str) -> Result<TcpListener, CliError> {
-    let listener = bind(addresses, listen_on).await?;
-    report_address(&listener, listen_on)?;
-    Ok(listener)
-}
-
 /// The first of the addresses that can be bound.
 async fn bind(addresses: &[SocketAddr], listen_on: &str) -> Result<TcpListener, CliError> {
     let bound = TcpListener::bind(addresses).await;
@@ -247,12 +255,13 @@ async fn bind(addresses: &[SocketAddr], listen_on: &str) -> Result<TcpListener, 
 
 /// Says where the server is to be found.
 /// Written at whatever level of logging, and with the port that was taken: programs wait for this line.
-fn report_address(listener: &TcpListener, listen_on: &str) -> Result<(), CliError> {
-    let address = listener
-        .local_addr()
-        .map_err(|error| no_listener(listen_on, &error))?;
+fn report_address(address: SocketAddr) {
     logging::say_always(&format!("listening on http://{address}"));
-    Ok(())
+}
+
+fn local_address(listener: &TcpListener, listen_on: &str) -> Result<SocketAddr, CliError> {
+    let address = listener.local_addr();
+    address.map_err(|error| no_listener(listen_on, &error))
 }
 
 fn no_listener(listen_on: &str, error: &std::io::Error) -> CliError {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use bonded_host::trust::Stance;
 use bonded_kernel::RunId;
-use bonded_serve::console::{self, ConsoleDoor, Resumer};
+use bonded_serve::console::{self, ConsoleDoor, Resumer, RunPages};
+use bonded_work::Workshop;
 use tempfile::NamedTempFile;
 use tokio::net::TcpListener;
 
@@ -43,8 +44,8 @@ pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, 
     let address = listener
         .local_addr()
         .map_err(|error| unbound(args.listen, &error))?;
-    let (door, secret) = ConsoleDoor::new();
-    let link = format!("http://{address}/#enter={secret}");
+    let (door, secret) = ConsoleDoor::of_store(person());
+    let link = link(address, &secret);
     stderr_writer::begin();
     output::stdout(&link);
     logging::say_always(&format!("listening on http://{address}"));
@@ -55,10 +56,25 @@ pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, 
         false => open(&link),
     };
     let stop = stop_on_signal(STOPPING);
-    let resumer = Arc::new(ProcessResumer { store: file });
-    console::serve(listener, Arc::new(host), door, resumer, person(), stop).await;
+    let pages = run_pages(door, file);
+    console::serve(listener, Arc::new(host), pages, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The pages of a store whose runs are driven by processes of this program.
+pub(super) fn run_pages(door: ConsoleDoor, store: PathBuf) -> RunPages {
+    let store = std::path::absolute(&store).unwrap_or(store);
+    RunPages {
+        door,
+        workshop: Workshop::beside(&store),
+        resumer: Arc::new(ProcessResumer { store }),
+    }
+}
+
+/// What opens the pages once.
+pub(crate) fn link(address: SocketAddr, secret: &str) -> String {
+    format!("http://{address}/#enter={secret}")
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
@@ -96,7 +112,17 @@ struct ProcessResumer {
 }
 
 impl Resumer for ProcessResumer {
-    fn resume(&self, run: &RunId) -> std::io::Result<()> {
+    /// What belongs to a plan continues with its plan alone.
+    fn resume(&self, run: &RunId, plan: Option<&str>) -> Result<(), String> {
+        match plan {
+            Some(plan) => Err(format!("resume its plan: bonded work --resume {plan}")),
+            None => self.start(run).map_err(|error| error.to_string()),
+        }
+    }
+}
+
+impl ProcessResumer {
+    fn start(&self, run: &RunId) -> std::io::Result<()> {
         let program = std::env::current_exe()?;
         let mut child = detached(program)
             .arg("--store")

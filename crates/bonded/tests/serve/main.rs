@@ -2,6 +2,7 @@
 
 use bonded_testkit::{http, place};
 
+mod agent_pages;
 mod answers;
 mod bounds;
 mod failures;
@@ -9,6 +10,7 @@ mod formats;
 mod keeping;
 mod keys;
 mod listed;
+mod pages;
 mod refusals;
 mod sdk;
 mod served;
@@ -17,3 +19,5 @@ mod stops;
 mod streams;
 mod ui;
 mod waits;
+mod work_pages;
+mod workspace_pages;

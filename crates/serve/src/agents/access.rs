@@ -16,11 +16,15 @@ use bonded_web::loopback::is_loopback_name;
 /// The tokens that open the server. Only their hashes are kept: they have one length, and comparing them
 /// tells nothing about the token.
 #[derive(Clone, Default)]
-pub struct Tokens(Vec<Hash>);
+pub struct Tokens {
+    hashes: Vec<Hash>,
+    /// Whether it is the one that the person who runs the server has for themselves.
+    is_own: bool,
+}
 
 impl std::fmt::Debug for Tokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Tokens({})", self.0.len())
+        write!(f, "Tokens({})", self.count())
     }
 }
 
@@ -37,22 +41,38 @@ impl Tokens {
             .collect();
         hashes.sort_unstable();
         hashes.dedup();
-        Self(hashes)
+        Self {
+            hashes,
+            is_own: false,
+        }
+    }
+
+    /// The token of the person who runs the server, which nobody was given.
+    pub fn own(token: &str) -> Self {
+        Self {
+            is_own: true,
+            ..Self::new([token])
+        }
+    }
+
+    /// Whether whoever shows one is the person who runs the server.
+    pub(super) fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// For those who make something for each caller at the start.
     pub(super) fn callers(&self) -> impl Iterator<Item = Caller> + '_ {
-        self.0.iter().copied().map(Caller)
+        self.hashes.iter().copied().map(Caller)
     }
 
     /// How many callers they tell apart.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.hashes.len()
     }
 
     /// Without tokens there is one caller, nobody in particular.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.hashes.is_empty()
     }
 
     /// Finds out who asks, or why they may not.
@@ -66,16 +86,19 @@ impl Tokens {
                 "a token is needed: send the header Authorization: Bearer TOKEN",
             )
         })?;
-        let given = Hash::of(bearer(header.as_bytes()).unwrap_or_default());
+        let found = self.holder(bearer(header.as_bytes()).unwrap_or_default());
+        found.ok_or_else(|| AgentRefusal::unauthorised("this token is not valid"))
+    }
+
+    /// Whose token it is, if it is one.
+    pub(super) fn holder(&self, token: &[u8]) -> Option<Caller> {
+        let given = Hash::of(token);
         // All are compared, whichever fits: the time says nothing.
-        let fits = self.0.iter().fold(subtle::Choice::from(0), |fits, token| {
+        let known = self.hashes.iter();
+        let fits = known.fold(subtle::Choice::from(0), |fits, token| {
             fits | token.as_bytes().ct_eq(given.as_bytes())
         });
-        if bool::from(fits) {
-            Ok(Caller(given))
-        } else {
-            Err(AgentRefusal::unauthorised("this token is not valid"))
-        }
+        bool::from(fits).then_some(Caller(given))
     }
 }
 

@@ -48,23 +48,20 @@ impl Apart {
     /// What is this caller's own; `None` where everything is everybody's.
     pub(crate) fn own(&self, caller: Caller) -> Option<Own> {
         let below = self.0.as_ref()?;
-        // The name is no help in guessing the token: that is hashed twice, and differently.
-        let hash = Hash::of(
-            &[
-                b"a caller of bonded serve: ",
-                caller.0.as_bytes().as_slice(),
-            ]
-            .concat(),
-        );
-        let digits: String = hash
-            .to_string()
-            .chars()
-            .filter(char::is_ascii_hexdigit)
-            .take(DIGITS)
-            .collect();
-        let name = format!("client-{digits}");
+        let name = caller.name();
         let dir = below.join(&name);
         Some(Own { name, dir })
+    }
+}
+
+impl Caller {
+    /// What a caller is called. It is no help in guessing the token: that is hashed twice, and differently.
+    pub(super) fn name(self) -> String {
+        let salt = b"a caller of bonded serve: ".as_slice();
+        let hash = Hash::of(&[salt, self.0.as_bytes().as_slice()].concat());
+        let digits = hash.to_string();
+        let digits = digits.chars().filter(char::is_ascii_hexdigit).take(DIGITS);
+        format!("client-{}", digits.collect::<String>())
     }
 }
 

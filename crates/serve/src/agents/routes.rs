@@ -9,7 +9,7 @@ use axum::Router;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Method, Uri};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use bonded_host::QueueMeasure;
 use serde::Serialize;
@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::AgentServer;
 use super::ask::{self, Interface};
 use super::refusal::AgentRefusal;
+use crate::console::pages;
 
 /// What every handler shares.
 type AgentServerState = State<Arc<AgentServer>>;
@@ -125,8 +126,10 @@ async fn responses(
     ask::ask(&server, Interface::Responses, request).await
 }
 
-async fn unknown_path(uri: Uri) -> AgentRefusal {
-    AgentRefusal::unknown_path(uri.path())
+/// A page of the app, or a refusal that says what there is.
+async fn unknown_path(method: Method, headers: HeaderMap, uri: Uri) -> Response {
+    let page = pages::page(&method, &headers, &uri);
+    page.unwrap_or_else(|| AgentRefusal::unknown_path(uri.path()).into_response())
 }
 
 async fn unknown_method(method: Method, uri: Uri) -> AgentRefusal {

@@ -1,14 +1,17 @@
 //! The entries of a log for a page: long texts are cut, and the rest of them is read in pieces.
 
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::response::{IntoResponse as _, Response};
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::response::Response;
 use bonded_host::shapes::json;
 use bonded_kernel::{Entry, RunId};
 use bonded_state::Store;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::api::attachment;
 use super::refusal::ConsoleRefusal;
+use crate::workspace::answer;
 
 /// A longer text is cut.
 const TEXT_BYTES_MAX: usize = 8_192;
@@ -23,7 +26,10 @@ pub(super) const ENTRIES_MAX: usize = 1_000;
 const FOUND_MAX: usize = 1_000;
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Entries"))]
 pub(super) struct EntriesDto {
+    /// As `bonded show RUN --json` prints them. A text longer than 8,192 bytes is replaced by an object `cut` with its
+    /// beginning, its end, its length, and its place `at`, by which GET …/text finds it.
     entries: Vec<Value>,
     more: bool,
 }
@@ -35,7 +41,6 @@ pub(super) async fn page(
     after: u64,
     limit: usize,
 ) -> Result<EntriesDto, ConsoleRefusal> {
-    let limit = limit.clamp(1, ENTRIES_MAX);
     let mut entries = store.load_part(run, after, limit + 1).await?;
     let more = entries.len() > limit;
     entries.truncate(limit);
@@ -59,7 +64,7 @@ fn whole(entry: &Entry) -> Value {
 }
 
 /// Cuts every long text below a value; `at` is the way to it.
-fn cut(value: &mut Value, at: &mut String) {
+pub(super) fn cut(value: &mut Value, at: &mut String) {
     let length = at.len();
     match value {
         Value::String(text) if text.len() > TEXT_BYTES_MAX => {
@@ -87,9 +92,24 @@ fn cut(value: &mut Value, at: &mut String) {
 }
 
 /// A text of an entry, named by its place in the entry's data.
-pub(super) struct EntryText(String);
+pub(super) async fn text(
+    store: &dyn Store,
+    run: &RunId,
+    seq: u64,
+    at: &str,
+) -> Result<CutText, ConsoleRefusal> {
+    let missing = || ConsoleRefusal::missing(format!("entry {seq} has no text at {at:?}"));
+    let after = seq.checked_sub(1).ok_or_else(missing)?;
+    let entries = store.load_part(run, after, 1).await?;
+    let mut entry = whole(entries.first().ok_or_else(missing)?);
+    CutText::of(&mut entry["data"], at).ok_or_else(missing)
+}
+
+/// All of a text that was cut where it was shown.
+pub(super) struct CutText(String);
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "TextPiece"))]
 struct PieceDto<'a> {
     text: &'a str,
     from: usize,
@@ -102,20 +122,12 @@ struct FoundDto {
     found: Vec<usize>,
 }
 
-impl EntryText {
-    pub(super) async fn load(
-        store: &dyn Store,
-        run: &RunId,
-        seq: u64,
-        at: &str,
-    ) -> Result<Self, ConsoleRefusal> {
-        let missing = || ConsoleRefusal::missing(format!("entry {seq} has no text at {at:?}"));
-        let after = seq.checked_sub(1).ok_or_else(missing)?;
-        let entries = store.load_part(run, after, 1).await?;
-        let mut entry = whole(entries.first().ok_or_else(missing)?);
-        match entry["data"].pointer_mut(at).map(Value::take) {
-            Some(Value::String(text)) => Ok(Self(text)),
-            _ => Err(missing()),
+impl CutText {
+    /// The text at a place of a value.
+    pub(super) fn of(value: &mut Value, at: &str) -> Option<Self> {
+        match value.pointer_mut(at).map(Value::take) {
+            Some(Value::String(text)) => Some(Self(text)),
+            _ => None,
         }
     }
 
@@ -124,13 +136,15 @@ impl EntryText {
         let text = &self.0;
         let from = text.ceil_char_boundary(from.min(text.len()));
         let end = text.floor_char_boundary((from + PIECE_BYTES).min(text.len()));
-        axum::Json(PieceDto {
-            text: &text[from..end],
-            from,
-            next: (end < text.len()).then_some(end),
-            bytes: text.len(),
-        })
-        .into_response()
+        answer::json(
+            StatusCode::OK,
+            &PieceDto {
+                text: &text[from..end],
+                from,
+                next: (end < text.len()).then_some(end),
+                bytes: text.len(),
+            },
+        )
     }
 
     /// Where a text stands in it, in bytes.
@@ -140,17 +154,15 @@ impl EntryText {
             true => vec![],
             false => places.take(FOUND_MAX).collect(),
         };
-        axum::Json(FoundDto { found }).into_response()
+        answer::json(StatusCode::OK, &FoundDto { found })
     }
 
-    /// All of it, to be saved and never to be shown by the browser.
     pub(super) fn download(self, name: &str) -> Response {
-        let disposition = format!("attachment; filename=\"{name}.txt\"");
-        let headers = [
-            (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
-            (CONTENT_DISPOSITION, disposition),
-        ];
-        (headers, self.0).into_response()
+        attachment(
+            Body::from(self.0),
+            "text/plain; charset=utf-8",
+            &format!("{name}.txt"),
+        )
     }
 }
 

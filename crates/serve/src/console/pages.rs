@@ -2,10 +2,11 @@
 
 use axum::body::Body;
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-    IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::response::Response;
 use bonded_pages::{Asset, INDEX, asset};
 
@@ -16,8 +17,10 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// Where files lie: a name that is missing there is missing, and not an address of the app. Ids of runs may have a dot.
 const DIRECTORIES: [&str; 3] = ["css/", "src/", "vendor/"];
 
-/// For every response, pages and API alike.
-pub(super) const HEADERS: [(HeaderName, HeaderValue); 5] = [
+/// What begins so is for programs, also where it is not there: they read why, and no page.
+const FOR_PROGRAMS: [&str; 7] = ["api", "health", "healthz", "mcp", "readyz", "v1", "ws"];
+
+const HEADERS: [(HeaderName, HeaderValue); 5] = [
     (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
@@ -28,14 +31,36 @@ pub(super) const HEADERS: [(HeaderName, HeaderValue); 5] = [
     ),
 ];
 
+/// For every response, pages and API alike.
+pub(super) fn guard(headers: &mut HeaderMap) {
+    headers.extend(HEADERS);
+}
+
+/// A file of the app, or its first page where a person's browser goes to an address of the app. `None` for everything
+/// else: other servers stand at the same door and say themselves what they have not.
+pub(crate) fn page(method: &Method, headers: &HeaderMap, uri: &Uri) -> Option<Response> {
+    let path = uri.path().trim_start_matches('/');
+    let accepted = headers.get(ACCEPT).and_then(|it| it.to_str().ok());
+    let is_person = accepted.is_some_and(|it| it.contains("text/html"));
+    let first = path.split('/').next().unwrap_or_default();
+    let is_address = path.is_empty() || is_person && !FOR_PROGRAMS.contains(&first);
+    let is_look = [Method::GET, Method::HEAD].contains(method);
+    let is_ours = is_look && (is_address || asset(path).is_some());
+    is_ours.then(|| any(method, headers, uri))
+}
+
 /// A file of the app, or the page that every other address begins with: the app reads the address itself.
-pub(super) async fn answer(uri: Uri, headers: HeaderMap) -> Response {
+pub(super) fn any(method: &Method, headers: &HeaderMap, uri: &Uri) -> Response {
     let path = uri.path().trim_start_matches('/');
     let is_file = DIRECTORIES.iter().any(|dir| path.starts_with(dir));
-    match asset(path).or_else(|| asset(INDEX).filter(|_| !is_file)) {
-        Some(found) => file(found, &headers),
-        None => status(StatusCode::NOT_FOUND),
-    }
+    let found = asset(path).or_else(|| asset(INDEX).filter(|_| !is_file));
+    let mut response = match (method, found) {
+        (&Method::GET | &Method::HEAD, Some(found)) => file(found, headers),
+        (&Method::GET | &Method::HEAD, None) => status(StatusCode::NOT_FOUND),
+        _ => status(StatusCode::METHOD_NOT_ALLOWED),
+    };
+    guard(response.headers_mut());
+    response
 }
 
 /// Asked for again each time and sent only if it changed: pages of another version never mix with ours.

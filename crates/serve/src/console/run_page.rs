@@ -2,18 +2,22 @@
 
 use bonded_host::shapes::json::held_value;
 use bonded_host::shapes::listing;
-use bonded_host::{Host, PendingReview, RunResult};
-use bonded_kernel::{Run, RunId};
-use bonded_state::{ListFilter, Listed};
+use bonded_host::{PendingReview, RunResult};
+use bonded_kernel::Run;
+use bonded_state::Listed;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::inbox::{self, WaitingDto};
+use super::Console;
+use super::access::{self, Access};
+use super::inbox::WaitingDto;
+use super::reading::{ChildDto, ReadRun};
 use super::refusal::ConsoleRefusal;
 use super::rows::{self, RunRowDto};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Run"))]
 pub(super) struct RunPageDto {
     #[serde(flatten)]
     row: RunRowDto,
@@ -33,18 +37,26 @@ pub(super) struct RunPageDto {
     answer: Option<String>,
     last_text: Option<String>,
     pending: Option<WaitingDto>,
+    /// The run that called this one.
     parent: Option<String>,
+    /// The runs that calls of this one began.
+    children: Vec<ChildDto>,
     /// Of a work item, which its plan alone goes on with.
     plan: Option<String>,
+    item: Option<String>,
+    /// Which of approve, cancel, fork and resume this person may do at all.
+    may: Vec<&'static str>,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Sandbox"))]
 pub(super) struct SandboxDto {
     pub(super) level: String,
     pub(super) network: bool,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Tool"))]
 struct ToolDto {
     name: String,
     effect: &'static str,
@@ -52,6 +64,7 @@ struct ToolDto {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Usage"))]
 struct UsageDto {
     input_tokens: u64,
     output_tokens: u64,
@@ -59,6 +72,7 @@ struct UsageDto {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Chain"))]
 struct ChainDto {
     entries: u64,
     head: String,
@@ -74,81 +88,78 @@ impl SandboxDto {
     }
 }
 
-/// The run whose id begins so; the beginning must be one run's alone.
-pub(super) async fn find(host: &Host, named: &str) -> Result<Listed, ConsoleRefusal> {
-    let filter = ListFilter {
-        prefix: Some(named.to_owned()),
-        limit: 2,
-    };
-    let mut listed = match RunId::new(named) {
-        Ok(_) => host.store.list(filter).await?,
-        Err(_) => vec![],
-    };
-    let exact = listed.iter().position(|it| it.run.as_str() == named);
-    match (exact, listed.len()) {
-        (Some(at), _) => Ok(listed.swap_remove(at)),
-        (None, 1) => Ok(listed.swap_remove(0)),
-        (None, 0) => Err(ConsoleRefusal::missing(format!("there is no run {named}"))),
-        (None, _) => Err(ConsoleRefusal::missing(format!(
-            "{named} is the beginning of more than one run"
-        ))),
-    }
-}
-
 /// Everything but the entries. A damaged log is said to be damaged.
-pub(super) async fn show(host: &Host, named: &str) -> Result<RunPageDto, ConsoleRefusal> {
-    let listed = find(host, named).await?;
-    let status = listing::status(&*host.store, &listed).await;
-    let row = rows::row(host, &listed, status).await;
-    let run = host.load(&listed.run).await?;
-    let waits = PendingReview::of(&*host.store, &run).await?;
-    let pending = match &waits {
-        Some(waits) => Some(inbox::waiting(host, &run, waits).await?),
+pub(super) async fn show(
+    console: &Console,
+    access: &Access,
+    listed: &Listed,
+) -> Result<RunPageDto, ConsoleRefusal> {
+    let host = &console.host;
+    let status = listing::status(&*host.store, listed).await;
+    let row = rows::row(console, listed, status).await;
+    let read = ReadRun::of(host, &listed.run).await?;
+    let may = access::offers(access, listed).await;
+    let pending = match PendingReview::of(&*host.store, &read.run).await? {
+        Some(waits) if waits.run == listed.run => Some(WaitingDto::of(&read, &waits, may.clone())),
+        Some(waits) => {
+            let below = ReadRun::of(host, &waits.run).await?;
+            Some(WaitingDto::of(&below, &waits, may.clone()))
+        }
         None => None,
     };
-    let spend = run.spend();
-    let (used, _) = spend.used();
-    let config = run.config();
-    let answer = run.termination().and_then(|_| RunResult::of(&run));
-    let head = run.head();
-    Ok(RunPageDto {
-        row,
-        whole_goal: run.goal().to_string(),
-        system: run.system().to_string(),
-        directory: config.dir.clone(),
-        sandbox: SandboxDto::of(&run),
-        models: config
-            .targets
-            .iter()
-            .map(|it| format!("{}/{}", it.provider, it.model))
-            .collect(),
-        tools: run
-            .catalog()
-            .specs()
-            .map(|spec| ToolDto {
-                name: spec.name.to_string(),
-                effect: spec.effect.as_str(),
-            })
-            .collect(),
-        usage: UsageDto {
-            input_tokens: used.input,
-            output_tokens: used.output,
-            cached_input_tokens: used.cached,
-        },
-        held: held_value(&spend.held),
-        elapsed_ms: run.elapsed_ms(),
-        requests: spend.requests,
-        chain: ChainDto {
-            entries: head.seq,
-            head: head.hash.to_string(),
-        },
-        answer: answer
-            .as_ref()
-            .filter(|it| it.is_success())
-            .map(|it| it.reason.to_string()),
-        last_text: run.last_text().map(str::to_owned),
-        pending,
-        parent: config.parent.as_ref().map(|it| it.run.to_string()),
-        plan: config.item.as_ref().map(|it| it.plan.clone()),
-    })
+    Ok(RunPageDto::of(row, &read.run, read.children, pending, may))
+}
+
+impl RunPageDto {
+    fn of(
+        row: RunRowDto,
+        run: &Run,
+        children: Vec<ChildDto>,
+        pending: Option<WaitingDto>,
+        may: Vec<&'static str>,
+    ) -> Self {
+        let (spend, config, head) = (run.spend(), run.config(), run.head());
+        let (used, _) = spend.used();
+        let answer = run.termination().and_then(|_| RunResult::of(run));
+        let targets = config.targets.iter();
+        let tools = run.catalog().specs().map(|spec| ToolDto {
+            name: spec.name.to_string(),
+            effect: spec.effect.as_str(),
+        });
+        let item = config.item.as_ref();
+        Self {
+            row,
+            whole_goal: run.goal().to_string(),
+            system: run.system().to_string(),
+            directory: config.dir.clone(),
+            sandbox: SandboxDto::of(run),
+            models: targets
+                .map(|it| format!("{}/{}", it.provider, it.model))
+                .collect(),
+            tools: tools.collect(),
+            usage: UsageDto {
+                input_tokens: used.input,
+                output_tokens: used.output,
+                cached_input_tokens: used.cached,
+            },
+            held: held_value(&spend.held),
+            elapsed_ms: run.elapsed_ms(),
+            requests: spend.requests,
+            chain: ChainDto {
+                entries: head.seq,
+                head: head.hash.to_string(),
+            },
+            answer: answer
+                .as_ref()
+                .filter(|it| it.is_success())
+                .map(|it| it.reason.to_string()),
+            last_text: run.last_text().map(str::to_owned),
+            pending,
+            parent: config.parent.as_ref().map(|it| it.run.to_string()),
+            children,
+            plan: item.map(|it| it.plan.clone()),
+            item: item.map(|it| it.item.clone()),
+            may,
+        }
+    }
 }

@@ -8,6 +8,7 @@ use super::refusal::ConsoleRefusal;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Saw"))]
 pub(super) struct SawDto {
     turn: u32,
     messages: Vec<MessageDto>,
@@ -17,6 +18,7 @@ pub(super) struct SawDto {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Message"))]
 struct MessageDto {
     role: &'static str,
     text: String,
@@ -30,6 +32,7 @@ struct MessageDto {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Call"))]
 struct CallDto {
     id: String,
     tool: String,

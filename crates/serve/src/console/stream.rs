@@ -1,17 +1,19 @@
 //! What happens while a page is open, as lines of JSON: entries of the run that it shows, and that the list has changed.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
+use bonded_host::{LiveWatch, SaidSoFar};
 use bonded_kernel::RunId;
 use serde_json::{Value, json};
 
 use super::Console;
+use super::access::Deed;
+use super::ask::ConsoleAsk;
 use super::entries::{self, ENTRIES_MAX};
 use super::list_watch::ListChanges;
 
@@ -19,27 +21,35 @@ use super::list_watch::ListChanges;
 const BEAT: Duration = Duration::from_secs(10);
 /// The list is asked for again after each change of it, so that changes are told together.
 const LIST_PAUSE: Duration = Duration::from_millis(500);
+/// Between two looks at what a model says.
+const LIVE_PAUSE: Duration = Duration::from_millis(250);
 
 /// Where a page is.
 struct Stream {
-    console: Arc<Console>,
+    /// Who asked: it is looked at again before anything is told.
+    ask: ConsoleAsk,
     list: ListChanges,
     /// The version of the list that was told last.
     told: u64,
     /// The run that the page shows, and the last entry that it has.
     run: Option<(RunId, u64)>,
+    /// What the model of that run says, until the run has ended.
+    live: Option<LiveWatch>,
     is_first: bool,
 }
 
 /// A response that ends with the server or when the page goes.
-pub(super) fn stream(console: Arc<Console>, run: Option<(RunId, u64)>) -> Response {
-    let list = console.list_watch.changes();
+pub(super) fn stream(ask: ConsoleAsk, run: Option<(RunId, u64)>) -> Response {
+    let list = ask.console.list_watch.changes();
+    let shown = run.as_ref();
+    let live = shown.and_then(|(run, _)| LiveWatch::new(&*ask.console.host.store, run));
     let told = *list.changes.borrow();
     let stream = Stream {
-        console,
+        ask,
         told,
         list,
         run,
+        live,
         is_first: true,
     };
     let pieces = futures_util::stream::unfold(stream, |mut stream| async {
@@ -53,7 +63,6 @@ pub(super) fn stream(console: Arc<Console>, run: Option<(RunId, u64)>) -> Respon
         CONTENT_TYPE,
         HeaderValue::from_static("application/x-ndjson"),
     );
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
@@ -65,16 +74,33 @@ impl Stream {
             // A page knows at once that the stream is there.
             return Some(vec![beat()]);
         }
-        let stop = self.console.stop.clone();
-        let console = self.console.clone();
-        tokio::select! {
-            () = stop.cancelled() => None,
-            lines = more(&console, &mut self.run) => Some(lines),
+        let console = self.ask.console.clone();
+        let lines = tokio::select! {
+            () = console.stop.cancelled() => return None,
+            lines = more(&console, &mut self.run) => lines,
+            said = heard(&mut self.live) => vec![live(&said)],
             version = changed(&mut self.list, self.told) => {
                 self.told = version;
-                Some(vec![json!({ "kind": "runs", "version": version })])
+                vec![json!({ "kind": "runs", "version": version })]
             }
-            () = tokio::time::sleep(BEAT) => Some(vec![beat()]),
+            () = tokio::time::sleep(BEAT) => vec![beat()],
+        };
+        let has_ended = |line: &Value| line["entry"]["kind"] == "run_ended";
+        if lines.iter().any(has_ended) {
+            self.live = None;
+        }
+        self.is_still_admitted().await.then_some(lines)
+    }
+
+    /// A session may have ended, and a person may have lost their role.
+    async fn is_still_admitted(&self) -> bool {
+        let ask = &self.ask;
+        let Ok(access) = ask.console.door.admit(&ask.headers, false).await else {
+            return false;
+        };
+        match &self.run {
+            Some((run, _)) => ask.run_as(&access, run.as_str(), Deed::Read).await.is_ok(),
+            None => true,
         }
     }
 }
@@ -114,6 +140,25 @@ async fn more(console: &Console, run: &mut Option<(RunId, u64)>) -> Vec<Value> {
     entries
         .map(|entry| json!({ "kind": "entry", "entry": entry }))
         .collect()
+}
+
+/// What the model has said since the last look.
+async fn heard(watch: &mut Option<LiveWatch>) -> SaidSoFar {
+    let Some(watch) = watch else {
+        return std::future::pending().await;
+    };
+    loop {
+        if let Some(said) = watch.look() {
+            return said;
+        }
+        tokio::time::sleep(LIVE_PAUSE).await;
+    }
+}
+
+fn live(said: &SaidSoFar) -> Value {
+    json!({
+        "kind": "live", "turn": said.turn, "attempt": said.attempt, "text": said.text, "from": said.from,
+    })
 }
 
 fn beat() -> Value {

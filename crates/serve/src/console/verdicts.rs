@@ -5,22 +5,32 @@ use bonded_kernel::{AuditFault, RunId, Verdict, audit};
 use serde::{Deserialize, Serialize};
 
 use super::Console;
+use super::access::Access;
 use super::refusal::ConsoleRefusal;
 
 /// What a person decided, for exactly the call that was shown.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "VerdictRequest")
+)]
 pub(super) struct VerdictBody {
     turn: u32,
     call: u32,
+    /// That of the call that was shown.
     digest: String,
     /// For the model, of a denial.
     #[serde(default)]
     reason: String,
+    /// Refused: a word for more than one call is kept by the process at a terminal that drives the run.
+    always: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "CancelRequest"))]
 pub(super) struct CancelBody {
     #[serde(default)]
     reason: String,
@@ -28,11 +38,13 @@ pub(super) struct CancelBody {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "ForkRequest"))]
 pub(super) struct ForkBody {
     turn: u32,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Recorded"))]
 pub(super) struct RecordedDto {
     recorded: bool,
     /// Whether a process was started that goes on with the run.
@@ -43,11 +55,13 @@ pub(super) struct RecordedDto {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Forked"))]
 pub(super) struct ForkedDto {
     run_id: String,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Verified"))]
 pub(super) struct VerifiedDto {
     whole: bool,
     entries: u64,
@@ -56,6 +70,7 @@ pub(super) struct VerifiedDto {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Replayed"))]
 pub(super) struct ReplayedDto {
     equal: bool,
     steps: u64,
@@ -64,6 +79,7 @@ pub(super) struct ReplayedDto {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Difference"))]
 struct DifferenceDto {
     seq: u64,
     turn: u32,
@@ -81,10 +97,15 @@ pub(super) enum Answer {
 /// Records the verdict if the call that was looked at still waits, and starts what goes on with the run.
 pub(super) async fn judge(
     console: &Console,
+    access: &Access,
     run: &RunId,
     answer: Answer,
     body: VerdictBody,
 ) -> Result<RecordedDto, ConsoleRefusal> {
+    if body.always.is_some() {
+        let message = "calls are approved one by one here; leave `always` out";
+        return Err(ConsoleRefusal::not_supported(message));
+    }
     let host = &console.host;
     let loaded = host.load(run).await?;
     let waits = PendingReview::of(&*host.store, &loaded).await?;
@@ -103,28 +124,22 @@ pub(super) async fn judge(
             reason: body.reason.into(),
         },
     };
-    match host.review(&waits, verdict, &console.person).await? {
+    match host.review(&waits, verdict, &access.person).await? {
         Reviewed::TooLate => Err(nothing()),
         Reviewed::Recorded => go_on(console, &waits.run).await,
     }
 }
 
-/// Goes on with the run at the root. What belongs to a plan goes on with its plan alone.
+/// Goes on with the run at the root.
 async fn go_on(console: &Console, run: &RunId) -> Result<RecordedDto, ConsoleRefusal> {
     let root = console.host.root_of(run).await?;
-    let hint = match plan_of(&console.host, &root).await? {
-        Some(plan) => Some(format!("resume its plan: bonded work --resume {plan}")),
-        None => start(console, &root).err().map(|error| error.to_string()),
-    };
+    let plan = plan_of(&console.host, &root).await?;
+    let hint = console.resumer.resume(&root, plan.as_deref()).err();
     Ok(RecordedDto {
         recorded: true,
         resumed: hint.is_none(),
         hint,
     })
-}
-
-fn start(console: &Console, run: &RunId) -> std::io::Result<()> {
-    console.resumer.resume(run)
 }
 
 async fn plan_of(host: &Host, run: &RunId) -> Result<Option<String>, ConsoleRefusal> {
@@ -144,11 +159,12 @@ pub(super) async fn resume(console: &Console, run: &RunId) -> Result<RecordedDto
 /// Ends a run, and whatever it called.
 pub(super) async fn cancel(
     console: &Console,
+    access: &Access,
     run: &RunId,
     body: CancelBody,
 ) -> Result<RecordedDto, ConsoleRefusal> {
     let reason = match body.reason.trim() {
-        "" => format!("cancelled by {}", console.person),
+        "" => format!("cancelled by {}", access.person),
         reason => reason.to_owned(),
     };
     console.host.cancel_waiting(run, &reason).await?;
@@ -162,6 +178,7 @@ pub(super) async fn cancel(
 /// A new run that begins with the first turns of another; it is not driven yet.
 pub(super) async fn fork(
     console: &Console,
+    access: &Access,
     run: &RunId,
     body: ForkBody,
 ) -> Result<ForkedDto, ConsoleRefusal> {
@@ -171,7 +188,7 @@ pub(super) async fn fork(
         let message = format!("run {run} belongs to an item of plan {plan} and cannot be forked");
         return Err(ConsoleRefusal::conflict(message));
     }
-    let id = Host::draw_id();
+    let id = access.sight.draw_id();
     host.fork(run, body.turn, &id, None).await?;
     Ok(ForkedDto {
         run_id: id.to_string(),

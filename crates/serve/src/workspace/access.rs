@@ -19,7 +19,7 @@ use super::site::Site;
 const USE_NOTED_MS: u64 = 60_000;
 
 /// The name of the cookie.
-pub(super) const SESSION_COOKIE: &str = "bonded_session";
+pub(crate) const SESSION_COOKIE: &str = "bonded_session";
 
 /// Who asks.
 #[derive(Clone, Debug)]

@@ -194,7 +194,7 @@ impl<A: Answers> Answers for WithCookie<A> {
 }
 
 /// With the fields in order, as everything that is served.
-pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     body(status, Body::from(sorted_json(value)))
 }
 

@@ -271,7 +271,7 @@ fn raw_bounds(site: &Site, kind: RawBody) -> Bounds {
 }
 
 /// As they stand in the path, decoded.
-async fn params(head: &mut Parts) -> Result<Vec<(String, String)>, WorkspaceRefusal> {
+pub(crate) async fn params(head: &mut Parts) -> Result<Vec<(String, String)>, WorkspaceRefusal> {
     let params = RawPathParams::from_request_parts(head, &())
         .await
         .map_err(|error| WorkspaceRefusal::bad(format!("the path cannot be read: {error}")))?;

@@ -28,15 +28,15 @@ const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 /// What a body may be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(crate) struct Bounds {
     /// From the configuration.
-    pub(super) bytes_max: usize,
+    pub(crate) bytes_max: usize,
     /// From the first byte to the last.
-    pub(super) timeout: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// Takes a body in as it is.
-pub(super) async fn receive(
+pub(crate) async fn receive(
     headers: &HeaderMap,
     body: Body,
     bounds: Bounds,
@@ -53,7 +53,7 @@ pub(super) async fn receive(
 }
 
 /// Reads a body; null where there is none.
-pub(super) async fn read(
+pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
     bounds: Bounds,
@@ -134,7 +134,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, WorkspaceRefusal> {
 
 /// The fields of a body.
 /// An unknown field is a fault where the type says so.
-pub(super) fn fields<T: DeserializeOwned>(body: Value) -> Result<T, WorkspaceRefusal> {
+pub(crate) fn fields<T: DeserializeOwned>(body: Value) -> Result<T, WorkspaceRefusal> {
     if !body.is_object() {
         return Err(WorkspaceRefusal::bad("the body must be a JSON object"));
     }

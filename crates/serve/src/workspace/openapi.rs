@@ -14,12 +14,11 @@ use serde::Serialize as _;
 use serde_json::{Map, Value, json};
 
 use super::access::SESSION_COOKIE;
-use super::api::health::OPENAPI;
 use super::dto::ErrorAnswer;
 use super::route::{Door, RawBody, Route};
 use super::routes::{ROUTES, RoutedHandler};
 
-pub(super) use components::{Components, RequestRow, ResponseRow};
+pub(crate) use components::{Components, RequestRow, ResponseRow};
 
 const INTRODUCTION: &str = "Notes, automation rules and runs. Every error has the envelope Error. GET /ws is a WebSocket; docs/workspace.md describes its messages.";
 
@@ -115,11 +114,11 @@ fn responses(served: &RoutedHandler, components: &mut Components) -> BTreeMap<St
     rows.collect()
 }
 
-fn json_of(schema: &Value) -> Value {
+pub(crate) fn json_of(schema: &Value) -> Value {
     json!({ "application/json": { "schema": schema } })
 }
 
-fn meaning(status: u16) -> &'static str {
+pub(crate) fn meaning(status: u16) -> &'static str {
     let row = STATUSES.iter().find(|(known, _)| *known == status);
     row.unwrap_or_else(|| panic!("no meaning of {status}")).1
 }
@@ -146,31 +145,39 @@ fn refusals(route: &Route) -> BTreeSet<u16> {
     statuses
 }
 
-/// The document as its file has it.
-fn text() -> String {
+/// A document as its file has it.
+pub(crate) fn text_of(document: &Value) -> String {
     let mut bytes = vec![];
     let format = serde_json::ser::PrettyFormatter::with_indent(b" ");
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, format);
-    let written = document().serialize(&mut serializer);
+    let written = document.serialize(&mut serializer);
     written.expect("all keys are strings");
     let mut text = String::from_utf8(bytes).expect("JSON is UTF-8");
     text.push('\n');
     text
 }
 
-#[test]
-fn the_document_is_what_the_table_and_the_types_say() {
-    let text = text();
+/// Holds a document of `docs` to what its table and its types say, or writes it.
+pub(crate) fn check(document: &Value, name: &str) {
+    let text = text_of(document);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(name);
     if std::env::var_os("BLESS").is_some() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
         std::fs::write(path, text).expect("the document can be written");
         return;
     }
-    let first = text.lines().zip(OPENAPI.lines()).position(|(a, b)| a != b);
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    let first = text.lines().zip(written.lines()).position(|(a, b)| a != b);
     assert!(
-        text == OPENAPI,
-        "docs/openapi.json differs from line {first:?} on: BLESS=1 cargo test -p bonded-serve --lib openapi writes it"
+        text == written,
+        "docs/{name} differs from line {first:?} on: BLESS=1 cargo test -p bonded-serve --lib openapi writes it"
     );
+}
+
+#[test]
+fn the_document_is_what_the_table_and_the_types_say() {
+    check(&document(), "openapi.json");
 }
 
 #[test]

@@ -7,11 +7,11 @@ use super::refusal::WorkspaceRefusal;
 
 /// Decoded; an empty value is one that was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Query(BTreeMap<String, String>);
+pub(crate) struct Query(BTreeMap<String, String>);
 
 impl Query {
     /// A name that comes twice is refused: whoever reads the first and whoever reads the last would differ.
-    pub(super) fn parse(text: &str) -> Result<Self, WorkspaceRefusal> {
+    pub(crate) fn parse(text: &str) -> Result<Self, WorkspaceRefusal> {
         let mut values = BTreeMap::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -27,7 +27,7 @@ impl Query {
     }
 
     /// Refuses names that mean nothing here: one that is misspelt would else do nothing, silently.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), WorkspaceRefusal> {
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), WorkspaceRefusal> {
         let unknown = self.0.keys().find(|name| !known.contains(&name.as_str()));
         let Some(unknown) = unknown else {
             return Ok(());
@@ -42,12 +42,12 @@ impl Query {
     }
 
     /// None where it was not given.
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
     /// A value that is written in a form of its own.
-    pub(super) fn read<T: FromStr>(
+    pub(crate) fn read<T: FromStr>(
         &self,
         name: &str,
         expected: &str,
@@ -62,7 +62,7 @@ impl Query {
     }
 
     /// A whole number within bounds.
-    pub(super) fn number(
+    pub(crate) fn number(
         &self,
         name: &str,
         default: u64,
@@ -79,7 +79,7 @@ impl Query {
     }
 
     /// False where it was not given.
-    pub(super) fn flag(&self, name: &str) -> Result<bool, WorkspaceRefusal> {
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, WorkspaceRefusal> {
         Ok(self.read(name, "true or false")?.unwrap_or(false))
     }
 }

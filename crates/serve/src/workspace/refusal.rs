@@ -105,7 +105,7 @@ impl WorkspaceRefusal {
     }
 
     /// Codes of the socket have none of their own; over HTTP they are bad requests.
-    pub(super) fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         let status = self.code.status();
         let status = status.and_then(|status| StatusCode::from_u16(status).ok());
         status.unwrap_or(StatusCode::BAD_REQUEST)
@@ -138,7 +138,7 @@ pub(super) fn refused(headers: &HeaderMap, refusal: &WorkspaceRefusal) -> Respon
 }
 
 /// An answer with the name of its request.
-pub(super) fn named(mut response: Response, name: &str) -> Response {
+pub(crate) fn named(mut response: Response, name: &str) -> Response {
     let headers = response.headers_mut();
     headers.insert(request_id::REQUEST_ID, request_id::header(name));
     response

@@ -9,7 +9,7 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 const CHARS_MAX: usize = 128;
 
 /// What the client said, or a new one.
-pub(super) fn of(headers: &HeaderMap) -> String {
+pub(crate) fn of(headers: &HeaderMap) -> String {
     let header = headers
         .get(REQUEST_ID)
         .and_then(|value| value.to_str().ok());

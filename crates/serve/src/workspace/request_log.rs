@@ -10,7 +10,7 @@ pub const TARGET: &str = "bonded::request";
 
 /// A request that is being answered.
 #[derive(Debug)]
-pub(super) struct RequestLog {
+pub(crate) struct RequestLog {
     /// For how long it took.
     began: Instant,
     /// What was asked.
@@ -23,7 +23,7 @@ pub(super) struct RequestLog {
 
 impl RequestLog {
     /// Taken before the request is taken apart.
-    pub(super) fn of(request: &Request, request_id: &str) -> Self {
+    pub(crate) fn of(request: &Request, request_id: &str) -> Self {
         Self {
             began: Instant::now(),
             method: request.method().clone(),
@@ -33,7 +33,7 @@ impl RequestLog {
     }
 
     /// Tells of it where that is wanted.
-    pub(super) fn answered(self, status: StatusCode) {
+    pub(crate) fn answered(self, status: StatusCode) {
         let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (method, path, status) = (self.method.as_str(), &*self.path, status.as_u16());
         let request_id = &*self.request_id;

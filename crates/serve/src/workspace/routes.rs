@@ -287,8 +287,8 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
     ]
 });
 
-/// Everything below `/api`, the socket, and an error in our own shape for what is not there.
-pub(super) fn router(site: Arc<Site>) -> Router {
+/// Everything below `/api` with what the pages ask, the socket, and an error in our own shape for what is not there.
+pub(super) fn router(site: Arc<Site>, pages: Router) -> Router {
     let mut router = Router::new().route("/ws", any(socket::upgrade));
     for served in ROUTES.iter() {
         let route = &served.route;
@@ -302,8 +302,9 @@ pub(super) fn router(site: Arc<Site>) -> Router {
         .route("/api", any(unknown_path))
         .route("/api/{*rest}", any(unknown_path))
         .method_not_allowed_fallback(unknown_method)
-        .layer(from_fn_with_state(site.clone(), cors::answer))
-        .with_state(site)
+        .with_state(site.clone())
+        .merge(pages)
+        .layer(from_fn_with_state(site, cors::answer))
 }
 
 /// Answers one request, in time and with its name.

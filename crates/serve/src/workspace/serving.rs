@@ -8,9 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{HeaderMap, Method, Uri};
+use axum::response::Response;
 use bonded_host::agent::{AgentTools, Moment, Workplace};
 use bonded_host::{CancellationToken, Host};
-use bonded_kernel::Limits;
+use bonded_kernel::{Limits, RunId};
 use bonded_workspace::keeper::Keeper;
 use bonded_workspace::records::LoopTools;
 use bonded_workspace::{
@@ -21,8 +23,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::open_workspace::OpenWorkspace;
+use super::pages_door::WorkspaceDoor;
 use super::routes;
 use super::site::Site;
+use crate::console::{self, Console, Resumer, pages};
 use crate::server::serve_router;
 
 /// Who works for the rules of a workspace, as the process that serves it has them.
@@ -46,6 +50,8 @@ pub struct RuleWorkers {
 #[derive(Debug)]
 pub struct Serving {
     site: Arc<Site>,
+    /// The pages of the runs of rules.
+    console: Arc<Console>,
     tools: Arc<AgentTools>,
     /// Ends by itself after the stop.
     engine: JoinHandle<()>,
@@ -56,25 +62,32 @@ impl Serving {
     pub fn begin(opened: OpenWorkspace, workers: RuleWorkers, stop: CancellationToken) -> Self {
         let tools = workers.tools.clone();
         let log = workers.host.store.clone();
+        let (host, actions) = actions(&opened, workers);
         let engine = Engine::new(EngineSettings {
             store: opened.store.clone(),
             clock: Arc::new(WallClock),
             surroundings: opened.configured.surroundings.clone(),
             concurrent_runs: opened.configured.config.automation.concurrent_runs as usize,
             tell: Arc::new(|message| tracing::warn!("rules: {message}")),
-            actions: actions(&opened, workers),
+            actions,
         });
         let stopped = stop.clone();
+        let engine = tokio::spawn(async move { engine.run(stopped).await });
+        let site = opened.site(log, stop.clone());
+        let door = Box::new(WorkspaceDoor::new(site.clone()));
         Self {
-            engine: tokio::spawn(async move { engine.run(stopped).await }),
-            site: opened.site(log, stop),
+            engine,
+            console: Console::new(host, door, Arc::new(EngineResumes), None, stop),
+            site,
             tools,
         }
     }
 
-    /// Everything below `/api`, and the socket. Paths that are nobody's are left to whoever else is served.
+    /// Everything below `/api`, what the pages ask among it, and the socket. Paths that are nobody's are left to whoever
+    /// else is served.
     pub fn router(&self) -> Router {
-        routes::router(self.site.clone())
+        let pages = console::routes::router(self.console.clone());
+        routes::router(self.site.clone(), pages)
     }
 
     /// Serves it, and nothing else, until `stop` is cancelled and everything has come to its end.
@@ -84,7 +97,7 @@ impl Serving {
         stop_after: Duration,
         stop: CancellationToken,
     ) {
-        let router = self.router().fallback(routes::unknown_path);
+        let router = self.router().fallback(page);
         serve_router(listener, router, stop_after, stop).await;
         self.ended().await;
     }
@@ -99,9 +112,26 @@ impl Serving {
     }
 }
 
+/// A page of the app, or a refusal that says where to find what there is.
+async fn page(method: Method, headers: HeaderMap, uri: Uri) -> Response {
+    match pages::page(&method, &headers, &uri) {
+        Some(page) => page,
+        None => routes::unknown_path(headers, uri).await,
+    }
+}
+
+/// The engine looks again and again at the runs that waited for a person: nothing has to be started.
+struct EngineResumes;
+
+impl Resumer for EngineResumes {
+    fn resume(&self, _: &RunId, _: Option<&str>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
 /// Who does what rules say: one host for loops of the agent and runs of agent files, and processes for plans.
 /// The tools of loops stand before those of agents: they have the notes.
-fn actions(opened: &OpenWorkspace, workers: RuleWorkers) -> Actions {
+fn actions(opened: &OpenWorkspace, workers: RuleWorkers) -> (Arc<Host>, Actions) {
     let host = Arc::new(Host {
         tools: Arc::new(LoopTools {
             store: opened.store.clone(),
@@ -117,10 +147,10 @@ fn actions(opened: &OpenWorkspace, workers: RuleWorkers) -> Actions {
         config.loop_defaults().provider,
         config.automation.fallback_models.clone(),
     );
-    Actions {
+    let actions = Actions {
         loops: Some(Arc::new(keeper)),
         runs: Some(Arc::new(AgentRuns {
-            host,
+            host: host.clone(),
             limits: workers.limits,
             moment: workers.moment,
             workplace: workers.workplace,
@@ -137,5 +167,6 @@ fn actions(opened: &OpenWorkspace, workers: RuleWorkers) -> Actions {
             clock: Arc::new(WallClock),
             timeout: WEBHOOK_TIMEOUT,
         })),
-    }
+    };
+    (host, actions)
 }

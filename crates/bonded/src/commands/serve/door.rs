@@ -14,9 +14,12 @@ use std::path::{Path, PathBuf};
 use bonded_host::regular;
 
 use crate::args::{ServeArgs, variable};
+use crate::commands::ui::link;
 use crate::error::{CliError, Code};
+use crate::review::person;
 use crate::{dirs, output};
-use bonded_serve::agents::{Apart, Tokens, needs_tokens};
+use bonded_serve::agents::{Apart, TokenKeeper, Tokens, needs_tokens};
+use bonded_serve::console::ConsoleDoor;
 
 /// Far more than the 64 letters that are made here: a person may have put another token there.
 const TOKEN_BYTES_MAX: u64 = 4096;
@@ -56,7 +59,20 @@ pub(super) fn tokens(
         "clients send the token in {}: Authorization: Bearer TOKEN (--no-token serves all users of this machine)",
         path.display()
     ));
-    Ok(Tokens::new([token.as_str()]))
+    Ok(Tokens::own(&token))
+}
+
+/// The door of the pages: the server's tokens, or where it has none a link that works once, which is told here.
+pub(super) fn of_pages(keeper: TokenKeeper, address: SocketAddr) -> ConsoleDoor {
+    if !keeper.is_empty() {
+        return ConsoleDoor::with_tokens(keeper);
+    }
+    let (door, secret) = ConsoleDoor::of_agents(person());
+    let link = link(address, &secret);
+    output::stderr(&format!(
+        "open the pages with this link, which works once: {link}"
+    ));
+    door
 }
 
 /// The directories of clients that are kept apart, which the person is told of.

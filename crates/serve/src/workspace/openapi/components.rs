@@ -8,20 +8,20 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value, json};
 
 /// A status, and the schema of its body where it has one.
-pub(in crate::workspace) type ResponseRow = (u16, Option<Value>);
+pub(crate) type ResponseRow = (u16, Option<Value>);
 
 /// Whether a body must be there, and its schema.
-pub(in crate::workspace) type RequestRow = (bool, Value);
+pub(crate) type RequestRow = (bool, Value);
 
 /// Everything that the document's bodies refer to. What is read and what is written differ: a field that may be left out
 /// of a request is always there in an answer.
-pub(in crate::workspace) struct Components {
+pub(crate) struct Components {
     requests: SchemaGenerator,
     answers: SchemaGenerator,
 }
 
 impl Components {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.definitions_path = "/components/schemas".into();
         });
@@ -31,15 +31,15 @@ impl Components {
         }
     }
 
-    pub(in crate::workspace) fn request<T: JsonSchema>(&mut self) -> Value {
+    pub(crate) fn request<T: JsonSchema>(&mut self) -> Value {
         self.requests.subschema_for::<T>().to_value()
     }
 
-    pub(in crate::workspace) fn answer<T: JsonSchema>(&mut self) -> Value {
+    pub(crate) fn answer<T: JsonSchema>(&mut self) -> Value {
         self.answers.subschema_for::<T>().to_value()
     }
 
-    pub(super) fn into_schemas(mut self) -> Map<String, Value> {
+    pub(crate) fn into_schemas(mut self) -> Map<String, Value> {
         let mut schemas = Map::new();
         let requests = self.requests.take_definitions(false);
         let answers = self.answers.take_definitions(false);
