@@ -61,7 +61,7 @@ impl PlainActions {
 
     /// What came of a change of the note, for the history of the run.
     async fn change_note(&self, firing: &Firing, change: Change) -> Result<Performed, Performed> {
-        let note_id = note_of(firing)?.note_id;
+        let note_id = note_of(firing).map_err(|none| *none)?.note_id;
         let written = self.write(firing, change).await?;
         let version = written.events.iter().find_map(|event| event.version);
         Ok(Performed::succeeded(json!({
@@ -73,13 +73,13 @@ impl PlainActions {
 }
 
 /// A launch by hand may name no event, or one that is about no note.
-fn note_of(firing: &Firing) -> Result<&Note, Performed> {
+fn note_of(firing: &Firing) -> Result<&Note, Box<Performed>> {
     firing.note.as_ref().ok_or_else(|| {
         let kind = firing.action.kind();
         let message = format!(
             "{kind} changes the note of an event, and this run has none: launch the rule with the event of a note"
         );
-        Performed::failed(Code::NoteNotFound, &message)
+        Box::new(Performed::failed(Code::NoteNotFound, &message))
     })
 }
 
@@ -102,7 +102,7 @@ impl Performs<AddKeywordAction> for PlainActions {
             });
             match change {
                 Ok(change) => either(self.change_note(firing, change).await),
-                Err(performed) => performed,
+                Err(performed) => *performed,
             }
         })
     }
@@ -122,7 +122,7 @@ impl Performs<MoveAction> for PlainActions {
             });
             match change {
                 Ok(change) => either(self.change_note(firing, change).await),
-                Err(performed) => performed,
+                Err(performed) => *performed,
             }
         })
     }
