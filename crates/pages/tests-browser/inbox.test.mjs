@@ -125,6 +125,8 @@ test('what is left to do after a verdict is said', async () => {
 
 test('a call that is another one by now is not decided', async () => {
   const { page, context, world } = await at([PLAIN]);
+  // The page has not heard of it yet.
+  world.special.set('/api/inbox', (route) => route.fulfill({ contentType: 'application/json', body: JSON.stringify({ calls: [PLAIN] }) }));
   world.calls = [{ ...PLAIN, digest: 'aa'.repeat(8) }];
   await page.locator('.approve').click();
   await page.waitForSelector('.failed');
