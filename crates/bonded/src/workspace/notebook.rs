@@ -109,6 +109,8 @@ impl Notebook {
         let filter = NoteFilter {
             workspace: self.workspace.workspace_id,
             note_kind: None,
+            keyword: None,
+            folder: None,
             include_deleted: false,
             sort: NoteSort::Updated,
             page: Page {

@@ -13,7 +13,7 @@ use bonded_workspace::{Embedder, ProviderHealth};
 use super::configured::{Configured, OpenError};
 use super::data_dir::{DataDir, DataDirError};
 use super::meaning;
-use super::site::{Settings, Site};
+use super::site::{Settings, Site, SiteStores};
 
 /// Everything that was checked, until it is served. Nothing of it works yet: no rule fires and no note is indexed.
 #[derive(Debug)]
@@ -67,10 +67,13 @@ impl OpenWorkspace {
         // The first look; nobody waits for it.
         self.provider.last();
         let (embedder, provider) = (self.embedder, self.provider);
+        let stores = SiteStores {
+            workspace: self.store,
+            runs: log,
+        };
         Site::new(
             self.dir,
-            self.store,
-            log,
+            stores,
             (self.settings, described),
             surroundings,
             embedder,

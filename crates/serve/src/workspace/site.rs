@@ -101,6 +101,13 @@ pub(super) struct Site {
     pub(super) writable: Writable,
 }
 
+/// Where what requests ask for is kept.
+pub(super) struct SiteStores {
+    pub(super) workspace: Arc<WorkspaceStore>,
+    /// The logs of the runs of rules.
+    pub(super) runs: Arc<dyn Store>,
+}
+
 impl std::fmt::Debug for Site {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Site")
@@ -111,8 +118,7 @@ impl Site {
     /// Nothing is under way yet.
     pub(super) fn new(
         dir: DataDir,
-        store: Arc<WorkspaceStore>,
-        log: Arc<dyn Store>,
+        stores: SiteStores,
         (settings, described): (Settings, Vec<DescribedSetting>),
         surroundings: Arc<HostSurroundings>,
         embedder: Option<Arc<Embedder>>,
@@ -129,8 +135,8 @@ impl Site {
             dir,
             hashing: Semaphore::new(HASHING_MAX),
             sockets: Arc::new(Semaphore::new(SOCKETS_MAX)),
-            store,
-            log,
+            store: stores.workspace,
+            log: stores.runs,
             settings,
             surroundings,
             embedder,
