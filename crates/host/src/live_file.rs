@@ -1,5 +1,5 @@
 //! What a model says just now, for a process that does not drive the run: a file beside the store, which is written only
-//! while somebody watches.
+//! while a page watches.
 //!
 //! Whoever watches keeps a mark beside the store. The driver looks for it once whenever it asks a model; without it
 //! nothing is written and nothing else is done. With it the end of what was said is written now and then over what stood

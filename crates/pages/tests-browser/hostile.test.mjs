@@ -9,8 +9,8 @@ after(close);
 const NASTY = '<script>alert(1)</script><svg onload=alert(1)><img src=https://evil.example/x onerror=alert(1)>[x](javascript:alert(1)) https://evil.example \u001b[2J\u001b[31mred\u0000 \u202egpj.exe\u202c a\u200bb\u{e0041} \u00a0\r\n';
 const ID = '<img src=x onerror=alert(1)>';
 
-/** Whatever a page shows, it answers again after this long. */
-const FRAME_MAX = 200;
+/** Whatever a page shows, it answers again after so many milliseconds on a quiet machine. SLACK makes room for a busy one. */
+const FRAME_MAX = 200 * Number(process.env.SLACK ?? 1);
 
 function nastyWorld() {
   const world = usualWorld();

@@ -51,6 +51,17 @@ const EXAMPLES: &[(&str, &str, Use)] = &[
         Use::Runs(rule_commands),
     ),
     ("docs/rules.md", "\"trigger\"", Use::Runs(schedule)),
+    ("docs/rules.md", "\"action_json\"", Use::Runs(webhook)),
+    (
+        "docs/rules.md",
+        "BODY=",
+        Use::Needs("a server that runs, and the secret of a rule there"),
+    ),
+    (
+        "docs/rules.md",
+        "\"automation\": { \"allowed_webhooks\"",
+        Use::Runs(allowed),
+    ),
     ("docs/rules.md", "\"automation\"", Use::Runs(allowed)),
     (
         "README.md",
@@ -259,6 +270,18 @@ fn schedule(block: &str) {
     let place = Place::new();
     let rule = format!("{{{block}, \"action_json\": {{ \"kind\": \"kjxlkj_agent\" }}}}");
     place.write("work/rule.json", rule);
+    shell(&place, "bonded init data", "").succeeds();
+    shell(&place, "bonded rule --data data add rule.json", "").succeeds();
+}
+
+fn webhook(block: &str) {
+    let place = Place::new();
+    let listed = self::block("docs/rules.md", "\"automation\": { \"allowed_webhooks\"");
+    place.write("work/data/config.json", format!("{{{listed}}}"));
+    place.write(
+        "work/rule.json",
+        format!("{{ \"trigger\": \"manual\", {block} }}"),
+    );
     shell(&place, "bonded init data", "").succeeds();
     shell(&place, "bonded rule --data data add rule.json", "").succeeds();
 }

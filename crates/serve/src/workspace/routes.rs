@@ -246,7 +246,7 @@ pub(super) static ROUTES: LazyLock<Vec<RoutedHandler>> = LazyLock::new(|| {
         route!(GET "/api/automation/rules/{rule_id}/firings" rule_checks::firings,
             "ruleFirings": "List the next five times at which a rule's schedule is due"),
         route!(POST "/api/automation/rules/{rule_id}/secret" rules::renew_secret,
-            "renewSecret": "Create a rule's secret anew; it is shown only once", 409),
+            "renewSecret": "Replace a rule's secret; it is shown only once", 409),
         route!(POST "/api/hooks/{hook_id}" hooks::receive,
             "receiveHook": "Send a signed message to a rule with the trigger webhook; docs/rules.md says how to sign it", 401)
             .open()

@@ -54,8 +54,9 @@ fn not_kept() -> WorkspaceRefusal {
 }
 
 fn answer(listed: &ListedAttachment) -> Result<AttachmentAnswer, WorkspaceRefusal> {
-    AttachmentAnswer::of(listed)
-        .ok_or_else(|| WorkspaceRefusal::internal("the store names an attachment that is none"))
+    AttachmentAnswer::of(listed).ok_or_else(|| {
+        WorkspaceRefusal::internal("the store names an attachment whose file is missing")
+    })
 }
 
 /// Without those that were removed.
