@@ -51,7 +51,7 @@ impl WorkspaceDoor {
         }
         Ok(Access {
             person: caller.name,
-            sight: Arc::new(Member {
+            sight: Arc::new(MemberSight {
                 site: self.site.clone(),
                 homes: self.homes.clone(),
                 user_id: caller.user_id,
@@ -143,13 +143,13 @@ async fn of_plan(site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, Works
 }
 
 /// Somebody with a role in some workspaces.
-struct Member {
+struct MemberSight {
     site: Arc<Site>,
     homes: Arc<Homes>,
     user_id: UserId,
 }
 
-impl Member {
+impl MemberSight {
     async fn check(&self, run: &Listed, deed: Deed) -> Result<(), ConsoleRefusal> {
         let missing = || ConsoleRefusal::no_run(run.run.as_str());
         let home = self.homes.of(&self.site, root_of(run)).await?;
@@ -172,7 +172,7 @@ impl Member {
     }
 }
 
-impl Sight for Member {
+impl Sight for MemberSight {
     fn permits<'a>(
         &'a self,
         run: &'a Listed,
