@@ -22,12 +22,13 @@ const RULES: [&str; 4] = ["kernel", "simulation", "work_rules", "workspace_rules
 /// Worlds that are simulated in `test`; `test --all` leaves it to the simulation, which takes minutes.
 const TEST_WORLDS: &str = "1000";
 
-/// Tests by their targets that kill and attack the program again and again, or need what others published: `test` leaves
+/// Tests by their targets that kill and attack the program again and again, start browsers, or need what others published: `test` leaves
 /// them to `test --all`.
-const LONG: [&str; 8] = [
+const LONG: [&str; 9] = [
     "attack",
     "crash",
     "crash_everywhere",
+    "pages",
     "sdk_types",
     "signals",
     "soak",

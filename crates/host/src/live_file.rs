@@ -5,9 +5,9 @@
 //! nothing is written and nothing else is done. With it the end of what was said is written now and then over what stood
 //! there. All of it may be late, lost or torn, and none of it is in the log.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -17,6 +17,7 @@ use bonded_state::Store;
 use serde::{Deserialize, Serialize};
 
 use crate::live::{LivePiece, LiveSink, LiveWriting};
+use crate::private::HeldDir;
 
 /// A mark that is older was left by somebody who is gone.
 const MARK_FRESH: Duration = Duration::from_secs(20);
@@ -40,20 +41,54 @@ pub struct SaidSoFar {
     pub from: u64,
 }
 
-/// The mark and the text of a run; none where the store has no files.
-fn paths(store: &dyn Store, run: &RunId) -> Option<(PathBuf, PathBuf)> {
-    let mut dir = store.files().into_iter().next()?.into_os_string();
-    dir.push(".live");
-    let dir = PathBuf::from(dir);
-    Some((
-        dir.join(format!("{run}.mark")),
-        dir.join(format!("{run}.text")),
-    ))
+/// Where the mark and the text of a run are. The store may lie where agents work or where others may write, so that both
+/// are opened as what is kept is: no link is followed, and what is not a file of our own is left alone.
+#[derive(Clone, Debug)]
+struct LiveFiles {
+    dir: PathBuf,
+    run: RunId,
+}
+
+impl LiveFiles {
+    /// None where the store has no files.
+    fn of(store: &dyn Store, run: &RunId) -> Option<Self> {
+        let mut dir = store.files().into_iter().next()?.into_os_string();
+        dir.push(".live");
+        let (dir, run) = (PathBuf::from(dir), run.clone());
+        Some(Self { dir, run })
+    }
+
+    fn mark(&self) -> String {
+        format!("{}.mark", self.run)
+    }
+
+    fn text(&self) -> String {
+        format!("{}.text", self.run)
+    }
+
+    fn is_marked(&self) -> bool {
+        let mark = self.dir.join(self.mark());
+        let touched = fs::symlink_metadata(mark).and_then(|about| about.modified());
+        let age = touched.map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
+        age.is_ok_and(|age| age < MARK_FRESH)
+    }
+
+    /// The links above it are the person's own; it must be none itself.
+    fn hold(&self) -> io::Result<HeldDir> {
+        match (self.dir.parent(), self.dir.file_name()) {
+            (Some(above), Some(name)) => HeldDir::make(&above.canonicalize()?.join(name)),
+            _ => HeldDir::make(&self.dir),
+        }
+    }
+
+    fn open(&self, name: &str) -> io::Result<File> {
+        self.hold()?.open_to_append(OsStr::new(name))
+    }
 }
 
 /// Writes what a model says where somebody watches, and tells another sink too.
 pub(crate) struct LiveFile {
-    path: PathBuf,
+    files: LiveFiles,
     other: Option<Arc<dyn LiveSink>>,
     said: Mutex<Said>,
 }
@@ -72,27 +107,22 @@ impl LiveFile {
         run: &RunId,
     ) -> Option<Arc<dyn LiveSink>> {
         let other = other.cloned();
-        let Some((mark, path)) = paths(store, run) else {
-            return other;
-        };
-        let touched = fs::metadata(mark).and_then(|about| about.modified());
-        let age = touched.map(|at| SystemTime::now().duration_since(at).unwrap_or_default());
-        match age {
-            Ok(age) if age < MARK_FRESH => Some(Arc::new(Self {
-                path,
+        match LiveFiles::of(store, run).filter(LiveFiles::is_marked) {
+            Some(files) => Some(Arc::new(Self {
+                files,
                 other,
                 said: Mutex::default(),
             })),
-            Ok(_) | Err(_) => other,
+            None => other,
         }
     }
 
     /// Whoever watches can do without it.
     fn write(&self, so_far: &SaidSoFar) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
         let text = serde_json::to_vec(so_far)?;
-        options.open(&self.path)?.write_all(&text)
+        let mut file = self.files.open(&self.files.text())?;
+        file.set_len(0)?;
+        file.write_all(&text)
     }
 }
 
@@ -126,8 +156,7 @@ impl LiveSink for LiveFile {
 /// Watches what the model of a run says, wherever the run is driven. The mark and the text are gone with it.
 #[derive(Debug)]
 pub struct LiveWatch {
-    mark: PathBuf,
-    text: PathBuf,
+    files: LiveFiles,
     marked: Option<Instant>,
     seen: SaidSoFar,
 }
@@ -135,10 +164,8 @@ pub struct LiveWatch {
 impl LiveWatch {
     /// None where the store has no files, and so no other process.
     pub fn new(store: &dyn Store, run: &RunId) -> Option<Self> {
-        let (mark, text) = paths(store, run)?;
         Some(Self {
-            mark,
-            text,
+            files: LiveFiles::of(store, run)?,
             marked: None,
             seen: SaidSoFar::default(),
         })
@@ -152,7 +179,7 @@ impl LiveWatch {
             self.marked = Some(Instant::now());
         }
         let mut text = vec![];
-        let file = File::open(&self.text).ok()?;
+        let file = self.files.open(&self.files.text()).ok()?;
         file.take(FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
         let said: SaidSoFar = serde_json::from_slice(&text).ok()?;
         if said == self.seen {
@@ -163,22 +190,17 @@ impl LiveWatch {
     }
 
     fn keep_mark(&self) -> io::Result<()> {
-        if let Some(dir) = self.mark.parent() {
-            fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(dir)?;
-        }
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(true).mode(0o600);
-        file.open(&self.mark)?.set_modified(SystemTime::now())
+        let mark = self.files.open(&self.files.mark())?;
+        mark.set_modified(SystemTime::now())
     }
 }
 
 impl Drop for LiveWatch {
     fn drop(&mut self) {
         // Another one that watches the same run makes its mark again.
-        let _gone = fs::remove_file(&self.mark);
-        let _gone = fs::remove_file(&self.text);
+        if let Ok(dir) = self.files.hold() {
+            let _gone = dir.remove(&self.files.mark());
+            let _gone = dir.remove(&self.files.text());
+        }
     }
 }

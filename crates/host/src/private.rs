@@ -127,6 +127,11 @@ impl HeldDir {
         Ok(file)
     }
 
+    /// Removes what has this name here, and not what a link leads to.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
     /// Puts a file in the place of what has this name: a reader finds the whole file or none. A link is replaced, not
     /// followed.
     pub(crate) fn replace(

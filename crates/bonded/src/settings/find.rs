@@ -46,20 +46,9 @@ pub(crate) async fn find_run_to_read(
     argument: Option<&Path>,
     named: &str,
 ) -> Result<(Arc<dyn Store>, RunId), CliError> {
-    let unknown = match open_store_to_read(argument) {
-        Ok(store) => match find_run(&*store, named).await {
-            Ok(run) => return Ok((store, run)),
-            Err(error) => error,
-        },
-        Err(error) => error,
-    };
-    let is_elsewhere = matches!(unknown.code, Code::UnknownRun | Code::StoreMissing);
-    if argument.is_some() || !is_elsewhere {
-        return Err(unknown);
-    }
-    match find_in_workspaces(named).await? {
-        Some(found) => Ok((found.store, found.run)),
-        None => Err(unknown),
+    match find_anywhere(argument, named, open_store_to_read).await? {
+        Found::InStore(store, run) => Ok((store, run)),
+        Found::InWorkspace(found) => Ok((found.store, found.run)),
     }
 }
 
@@ -68,19 +57,9 @@ pub(crate) async fn find_run_to_steer(
     argument: Option<&Path>,
     named: &str,
 ) -> Result<(Arc<dyn Store>, RunId), CliError> {
-    let unknown = match open_existing_store(argument) {
-        Ok(store) => match find_run(&*store, named).await {
-            Ok(run) => return Ok((store, run)),
-            Err(error) => error,
-        },
-        Err(error) => error,
-    };
-    let is_elsewhere = matches!(unknown.code, Code::UnknownRun | Code::StoreMissing);
-    if argument.is_some() || !is_elsewhere {
-        return Err(unknown);
-    }
-    let Some(found) = find_in_workspaces(named).await? else {
-        return Err(unknown);
+    let found = match find_anywhere(argument, named, open_existing_store).await? {
+        Found::InStore(store, run) => return Ok((store, run)),
+        Found::InWorkspace(found) => found,
     };
     let (run, dir) = (found.run, found.dir.display());
     let message = format!("run {run} belongs to the workspace in {dir}, whose server drives it");
@@ -89,6 +68,31 @@ pub(crate) async fn find_run_to_steer(
          --store {}",
         found.file.display()
     )))
+}
+
+enum Found {
+    InStore(Arc<dyn Store>, RunId),
+    InWorkspace(InWorkspace),
+}
+
+async fn find_anywhere(
+    argument: Option<&Path>,
+    named: &str,
+    open: fn(Option<&Path>) -> Result<Arc<dyn Store>, CliError>,
+) -> Result<Found, CliError> {
+    let unknown = match open(argument) {
+        Ok(store) => match find_run(&*store, named).await {
+            Ok(run) => return Ok(Found::InStore(store, run)),
+            Err(error) => error,
+        },
+        Err(error) => error,
+    };
+    let is_elsewhere = matches!(unknown.code, Code::UnknownRun | Code::StoreMissing);
+    if argument.is_some() || !is_elsewhere {
+        return Err(unknown);
+    }
+    let found = find_in_workspaces(named).await?;
+    found.map(Found::InWorkspace).ok_or(unknown)
 }
 
 /// A run of a workspace.

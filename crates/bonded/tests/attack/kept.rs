@@ -3,6 +3,9 @@
 
 use std::os::unix::fs::symlink;
 
+use bonded_testkit::provider::{self, Provider};
+use serde_json::json;
+
 use crate::person::{Done, Person, call, done, sh};
 use crate::witness::{Canary, absent};
 
@@ -235,4 +238,41 @@ fn what_never_ends_fills_no_memory() {
     refused(&named, 1, why);
     let ended = person.run(&["--billing-file", "hole.json"], &[done()]);
     refused(&ended, 4, why);
+}
+
+/// What a model says is written beside the store for a page that watches. The store lies where others write here, and they
+/// say that they watch.
+#[test]
+fn what_a_model_says_is_not_written_through_what_others_put_beside_the_store() {
+    for put in [
+        "mkdir s.db.live; touch s.db.live/run.mark; ln -s $out/bashrc s.db.live/run.text",
+        "mkdir s.db.live; touch s.db.live/run.mark; mkfifo s.db.live/run.text",
+        "touch $out/run.mark; ln -s bashrc $out/run.text; ln -s $out s.db.live",
+        "mkdir s.db.live; touch s.db.live/run.mark; ln $out/bashrc s.db.live/run.text",
+    ] {
+        let person = Person::new();
+        let canary = outside(&person);
+        let out = person.path("outside");
+        let made = person.shell(&format!("set -e; out={}; {put}", out.display()));
+        assert_eq!(made.code, Some(0), "{put}: {made:?}");
+        let provider = Provider::start();
+        provider.say([
+            provider::streamed_text("Once upon a time", 1),
+            provider::call("done", json!({ "reason": "told" })),
+        ]);
+        let url = provider.base_url();
+        let words = [
+            "run",
+            "--id",
+            "run",
+            "--store",
+            "s.db",
+            "--model",
+            "m",
+            "--base-url",
+        ];
+        let ended = person.bonded(&[&words[..], &[&url, "Tell a story."]].concat());
+        assert_eq!(ended.code, Some(0), "{put}: {ended:?}");
+        lives(&canary);
+    }
 }

@@ -60,6 +60,20 @@ options.debounceRendering = (flush) => {
 };
 
 /**
+ * Draws what a change asks for before the next key is pressed.
+ * @param {() => void} change
+ */
+export function drawnAtOnce(change) {
+  const later = options.debounceRendering;
+  options.debounceRendering = (flush) => flush();
+  try {
+    change();
+  } finally {
+    options.debounceRendering = later;
+  }
+}
+
+/**
  * Class names, without those that do not hold.
  * @param {...(string | false | null | undefined)} names
  */

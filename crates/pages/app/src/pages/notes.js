@@ -1,5 +1,5 @@
 // Notes: the list, the note that is open, and what is known about it. On a narrow screen the list is a menu.
-import { html, cls } from '../html.js';
+import { html, cls, drawnAtOnce } from '../html.js';
 import { useEffect, useState } from '../../vendor/hooks.js';
 import { useCss, useTitle } from '../hooks.js';
 import { go, route } from '../router.js';
@@ -78,8 +78,9 @@ function useOpenByName(onFail) {
 /** @param {() => void} onMenu @param {(error: unknown) => void} onFail */
 function useNotesKeys(onMenu, onFail) {
   const find = () => {
-    onMenu();
-    requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById('note-search')?.focus()));
+    // Who types on at once types into the search, and not the keys of this page.
+    drawnAtOnce(onMenu);
+    document.getElementById('note-search')?.focus();
   };
   const make = () => hasRole('editor') && void makeNote().catch(onFail);
   useKeys('Notes', [
