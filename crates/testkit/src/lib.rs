@@ -16,7 +16,6 @@ pub mod clients;
 pub mod done;
 pub mod embeddings;
 pub mod http;
-pub mod installed;
 mod invocation;
 pub mod issuer;
 pub mod notes;
@@ -33,4 +32,5 @@ pub mod socket;
 pub mod terminal;
 pub mod tool_server;
 
+pub use bonded_installed as installed;
 pub use invocation::invocation;

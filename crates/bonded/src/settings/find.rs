@@ -75,10 +75,13 @@ enum Found {
     InWorkspace(InWorkspace),
 }
 
+/// Opens a store to read it, or to steer its runs.
+type Opener = fn(Option<&Path>) -> Result<Arc<dyn Store>, CliError>;
+
 async fn find_anywhere(
     argument: Option<&Path>,
     named: &str,
-    open: fn(Option<&Path>) -> Result<Arc<dyn Store>, CliError>,
+    open: Opener,
 ) -> Result<Found, CliError> {
     let unknown = match open(argument) {
         Ok(store) => match find_run(&*store, named).await {
