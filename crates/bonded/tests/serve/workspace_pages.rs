@@ -270,3 +270,32 @@ fn a_stream_ends_when_the_one_who_listens_has_lost_their_role() {
         "it has ended before"
     );
 }
+
+#[test]
+fn a_server_without_a_password_says_that_it_needs_to_be_set_up_until_it_has_one() {
+    let place = Place::new();
+    let (process, address) = Process::serve(&mut place.serve_data());
+    let clients = Clients::of(&place, address);
+    let site = || {
+        let site = clients.nobody().get("/api/site").is(200);
+        let names = site.as_object().expect("an object").keys().cloned();
+        (names.collect::<Vec<_>>(), site["needsSetup"].clone())
+    };
+    let told = ["has", "kind", "login", "needsSetup", "now", "version"];
+    assert_eq!(site(), (told.map(String::from).to_vec(), json!(true)));
+    // People who have only a token cannot log in.
+    clients.user("vera", Some("viewer"));
+    assert_eq!(site().1, json!(true));
+    let credentials = json!({ "username": "ana", "password": PASSWORD });
+    let stranger = clients.nobody().post("/api/setup/register", &credentials);
+    assert_eq!(stranger.status, 401, "{stranger:?}");
+    assert_eq!(site().1, json!(true));
+    let owner = &clients.owner;
+    owner.post("/api/setup/register", &credentials).is(201);
+    let told = ["has", "kind", "login", "now", "version"];
+    assert_eq!(site(), (told.map(String::from).to_vec(), Value::Null));
+    drop(process);
+    let (_process, address) = Process::serve(&mut place.serve_data());
+    let again = Client::with(&address, "").get("/api/site").is(200);
+    assert_eq!(again.get("needsSetup"), None);
+}
