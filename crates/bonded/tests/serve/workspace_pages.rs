@@ -299,3 +299,28 @@ fn a_server_without_a_password_says_that_it_needs_to_be_set_up_until_it_has_one(
     let again = Client::with(&address, "").get("/api/site").is(200);
     assert_eq!(again.get("needsSetup"), None);
 }
+
+#[test]
+fn an_agent_that_is_launched_with_a_request_is_asked_that_and_not_what_the_rule_says() {
+    let workspace = Workspace::start();
+    let owner = &workspace.clients.owner;
+    let run = |id: &str| owner.get(&format!("/api/runs/{id}")).value();
+    let goal = |id: &str| run(id)["goal"].as_str().unwrap_or_default().to_owned();
+    assert!(goal(&workspace.run).starts_with("Tidy up."));
+    let path = format!("/api/automation/runs/{}", workspace.run);
+    let rule = owner.get(&path).is(200)["rule_id"].clone();
+    let launch = format!(
+        "/api/automation/rules/{}/launch",
+        rule.as_str().expect("an id")
+    );
+    let asked = json!({ "request": "Count the files." });
+    let launched = owner.post(&launch, &asked).is(201)["run_id"].clone();
+    let launched = launched.as_str().expect("an id");
+    wait_until("it begins", || !goal(launched).is_empty());
+    let goal = goal(launched);
+    assert!(goal.starts_with("Count the files."), "{goal}");
+    assert!(
+        goal.contains("What set this off") && !goal.contains("Tidy up."),
+        "{goal}"
+    );
+}
