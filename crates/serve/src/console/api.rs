@@ -4,7 +4,6 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::Response;
-use bonded_kernel::RunId;
 use bonded_work::{KeptPlan, Workshop};
 use serde::Serialize;
 
@@ -178,14 +177,15 @@ pub(super) async fn replay(ask: ConsoleAsk) -> Answered<ReplayedDto> {
 }
 
 pub(super) async fn follow(ask: ConsoleAsk) -> Answered<Response> {
-    let run: Option<(RunId, u64)> = match ask.query.text("run") {
+    let page = match ask.query.text("run") {
         Some(named) => {
             let listed = ask.run_named(named, Deed::Read).await?;
-            Some((listed.run, ask.query.number("after", 0, 0..=u64::MAX)?))
+            let after = ask.query.number("after", 0, 0..=u64::MAX - 1)?;
+            Some(ask.console.feeds.page(listed, after))
         }
         None => None,
     };
-    Ok(stream::stream(ask, run))
+    Ok(stream::stream(ask, page))
 }
 
 /// Where plans are kept, if the person sees them.
