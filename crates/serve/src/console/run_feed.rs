@@ -176,7 +176,7 @@ impl FeedPage {
         let recent = self.feed.recent().since(told);
         let (last, lines) = match recent {
             Some(recent) => recent,
-            None => self.from_log().await,
+            None => self.read_log().await,
         };
         if lines.is_empty() {
             return std::future::pending().await;
@@ -188,7 +188,7 @@ impl FeedPage {
         }
     }
 
-    async fn from_log(&self) -> (u64, Vec<Bytes>) {
+    async fn read_log(&self) -> (u64, Vec<Bytes>) {
         let (store, run) = (&self.feed.store, &self.feed.listed.run);
         let found = store.load_part(run, self.told, ENTRIES_MAX).await;
         let found = found.unwrap_or_default();

@@ -106,7 +106,7 @@ impl Subscription {
                 recent.into_iter().filter(|it| self.is_of(it)).collect(),
                 true,
             ),
-            None => self.from_store(site).await?,
+            None => self.read_store(site).await?,
         };
         if let Some(event) = events.last() {
             self.cursor = event.event_seq;
@@ -131,7 +131,7 @@ impl Subscription {
     }
 
     /// The next events of a client that is far behind, and whether they are all that there are.
-    async fn from_store(
+    async fn read_store(
         &self,
         site: &Site,
     ) -> Result<(Vec<Arc<StoredEvent>>, bool), WorkspaceRefusal> {
