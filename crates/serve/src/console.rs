@@ -21,6 +21,7 @@ mod reading;
 pub(crate) mod refusal;
 pub(crate) mod routes;
 mod rows;
+mod run_feed;
 mod run_page;
 mod saw;
 mod stream;
@@ -40,6 +41,7 @@ use crate::server;
 use access::Door;
 use list_watch::ListWatch;
 use marks::Marks;
+use run_feed::RunFeeds;
 
 /// How long requests under way may take when the server stops.
 const STOP_AFTER: std::time::Duration = std::time::Duration::from_secs(2);
@@ -59,6 +61,7 @@ pub(crate) struct Console {
     /// Where plans are kept; none where nobody is shown any.
     workshop: Option<Workshop>,
     list_watch: ListWatch,
+    feeds: RunFeeds,
     marks: Marks,
     stop: CancellationToken,
 }
@@ -79,6 +82,7 @@ impl Console {
     ) -> Arc<Self> {
         Arc::new(Self {
             list_watch: ListWatch::new(host.store.clone()),
+            feeds: RunFeeds::new(host.store.clone()),
             marks: Marks::default(),
             host,
             door,

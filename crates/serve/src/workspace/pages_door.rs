@@ -69,6 +69,13 @@ impl Door for WorkspaceDoor {
         }
     }
 
+    fn needs_setup(&self) -> BoxFuture<'_, Result<bool, ConsoleRefusal>> {
+        Box::pin(async {
+            let is_set_up = self.site.store.is_set_up().await;
+            Ok(!is_set_up.map_err(WorkspaceRefusal::from)?)
+        })
+    }
+
     /// A browser sends the cookie under the name that it was set for, and no other.
     fn check_name(&self, _: &HeaderMap) -> Result<(), ConsoleRefusal> {
         Ok(())
@@ -155,20 +162,23 @@ impl MemberSight {
         let home = self.homes.of(&self.site, root_of(run)).await?;
         let home = home.ok_or_else(missing)?;
         let may = |permission| access::role(&self.site, self.user_id, home, permission);
-        // Whoever is no member is told as little as of a run that there is not.
-        if may(Permission::ReadNotes).await.is_err() {
-            return Err(missing());
+        let needed = match deed {
+            Deed::List | Deed::Fork => Permission::ReadNotes,
+            Deed::Read | Deed::Decide => Permission::ReviewOperations,
+            Deed::Steer => Permission::LaunchRules,
+        };
+        if let Err(refusal) = may(needed).await {
+            // Whoever is no member is told as little as of a run that there is not.
+            let is_member = may(Permission::ReadNotes).await.is_ok();
+            return Err(if is_member { refusal.into() } else { missing() });
         }
         match deed {
-            Deed::List => {}
-            Deed::Read | Deed::Decide => drop(may(Permission::ReviewOperations).await?),
-            Deed::Steer => drop(may(Permission::LaunchRules).await?),
+            Deed::List | Deed::Read | Deed::Decide | Deed::Steer => Ok(()),
             Deed::Fork => {
                 let message = "a run of a rule cannot be forked: launch the rule again";
-                return Err(ConsoleRefusal::conflict(message));
+                Err(ConsoleRefusal::conflict(message))
             }
         }
-        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ mod connection;
 mod heard;
 mod message;
 mod patch;
+mod recent_events;
 mod stream;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use super::access;
 use super::refusal::{WorkspaceRefusal, refused};
 use super::site::Site;
 use connection::Connection;
+pub(super) use recent_events::RecentEvents;
 
 /// What RFC 6455 has both sides add to the client's key.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";

@@ -2,6 +2,8 @@
 //!
 //! The role is looked at with every read, so that nobody goes on hearing of a workspace that they were taken out of.
 
+use std::sync::Arc;
+
 use bonded_kernel::{NoteId, UserId, WorkspaceId};
 use bonded_workspace::store::Page;
 use bonded_workspace_rules::{Code, Permission, StoredEvent};
@@ -91,11 +93,49 @@ impl Subscription {
         &mut self,
         site: &Site,
         user: UserId,
-    ) -> Result<Vec<StoredEvent>, WorkspaceRefusal> {
+    ) -> Result<Vec<Arc<StoredEvent>>, WorkspaceRefusal> {
         access::role(site, user, self.workspace_id, Permission::ReadNotes).await?;
-        let limit = site.settings.replay_batch;
         // The end is read before the events: what comes between the two is looked at again, never missed.
         let last = site.store.last_event_seq(self.workspace_id).await?;
+        let recent = site
+            .recent
+            .between(&site.store, self.workspace_id, self.looked_until, last)
+            .await?;
+        let (events, is_whole) = match recent {
+            Some(recent) => (
+                recent.into_iter().filter(|it| self.is_of(it)).collect(),
+                true,
+            ),
+            None => self.read_store(site).await?,
+        };
+        if let Some(event) = events.last() {
+            self.cursor = event.event_seq;
+            self.version = event.version.unwrap_or(self.version);
+        }
+        self.looked_until = match is_whole {
+            true => last.max(self.cursor),
+            false => self.cursor,
+        };
+        Ok(events)
+    }
+
+    /// Whether an event is one that the client has not been told.
+    fn is_of(&self, event: &StoredEvent) -> bool {
+        match self.of {
+            Subject::Workspace(_) => event.event_seq > self.cursor,
+            Subject::Note(note_id) => {
+                let is_later = event.version.is_some_and(|version| version > self.version);
+                event.note_id == Some(note_id) && is_later
+            }
+        }
+    }
+
+    /// The next events of a client that is far behind, and whether they are all that there are.
+    async fn read_store(
+        &self,
+        site: &Site,
+    ) -> Result<(Vec<Arc<StoredEvent>>, bool), WorkspaceRefusal> {
+        let limit = site.settings.replay_batch;
         let events = match self.of {
             Subject::Workspace(workspace_id) => {
                 site.store.events(workspace_id, self.cursor, limit).await?
@@ -106,16 +146,8 @@ impl Subscription {
                     .await?
             }
         };
-        if let Some(event) = events.last() {
-            self.cursor = event.event_seq;
-            self.version = event.version.unwrap_or(self.version);
-        }
         let is_whole = events.len() < limit;
-        self.looked_until = match is_whole {
-            true => last.max(self.cursor),
-            false => self.cursor,
-        };
-        Ok(events)
+        Ok((events.into_iter().map(Arc::new).collect(), is_whole))
     }
 }
 
