@@ -37,7 +37,7 @@ export function storeOf(noteId, fresh) {
   if (!store) {
     store = new NoteStore(noteId);
     stores.set(noteId, store);
-    void store.open(fresh);
+    store.opened = store.open(fresh);
   }
   return store;
 }
@@ -483,6 +483,8 @@ export class NoteStore {
     });
   }
 
+  /** @type {Promise<void>} */
+  opened = Promise.resolve();
   /** @type {Promise<boolean> | null} */
   writing = null;
   isStale = false;

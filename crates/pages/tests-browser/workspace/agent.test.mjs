@@ -44,8 +44,8 @@ test('what an agent proposes is applied, edited and rejected; its run can be see
   const { page, context, faults } = await openSigned(world, `/rules/${rule.rule_id}`);
   await page.getByRole('button', { name: 'Launch once' }).click();
   await page.getByRole('button', { name: 'Launch', exact: true }).click();
-  await page.locator('.loop').first().waitFor({ timeout: 30_000 });
-  await until(page, () => document.querySelector('.loop')?.innerText.includes('proposed'), undefined, 20_000);
+  await page.locator('.loop').first().waitFor();
+  await until(page, () => document.querySelector('.loop')?.innerText.includes('proposed'));
   assert.match(await page.locator('.loop').first().innerText(), /plan/, 'what it left in its memory');
   await page.locator('.side').getByRole('link', { name: /Review/ }).click();
   const card = (name) => page.locator('.change', { hasText: name });

@@ -1,6 +1,6 @@
 // Rules: the list, and one of them as a form, its runs, and what it would do.
-import { html, cls } from '../html.js';
-import { useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
+import { cls, drawnAtOnce, html } from '../html.js';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { api, ApiError } from '../api.js';
 import { useCss, useTitle } from '../hooks.js';
 import { go, route, rulePath } from '../router.js';
@@ -91,7 +91,8 @@ function useDraft(rule) {
     return kept && kept.version === (rule?.version ?? 0) ? kept.draft : saved;
   });
   const isDirty = JSON.stringify(draft) !== JSON.stringify(saved);
-  useEffect(() => void keepHere(key, isDirty ? JSON.stringify({ version: rule?.version ?? 0, draft }) : null), [draft, isDirty]);
+  // With each letter: a tab that is loaded again at once has all of them.
+  useLayoutEffect(() => void keepHere(key, isDirty ? JSON.stringify({ version: rule?.version ?? 0, draft }) : null), [draft, isDirty]);
   const version = useRef(rule?.version);
   useEffect(() => {
     // Another person saved it: what was not touched here follows.
@@ -142,8 +143,10 @@ function RuleEditor({ rule }) {
       else if (!rule) go(rulePath(done.rule_id), { isReplaced: true });
     } catch (error) {
       const found = error instanceof ApiError ? (error.details?.faults ?? []) : [];
-      setRefused({ faults: found, error });
-      if (found.length > 0) setCheck((it) => ({ valid: false, faults: found, rule: null, sentence: it?.sentence ?? null, firings: it?.firings ?? null }));
+      drawnAtOnce(() => {
+        setRefused({ faults: found, error });
+        if (found.length > 0) setCheck((it) => ({ valid: false, faults: found, rule: null, sentence: it?.sentence ?? null, firings: it?.firings ?? null }));
+      });
       showFault(found);
     } finally {
       setBusy(false);
@@ -164,15 +167,13 @@ function RuleEditor({ rule }) {
 
 /** @param {Fault[]} faults */
 function showFault(faults) {
-  requestAnimationFrame(() => requestAnimationFrame(() => {
-    for (const { at } of faults) {
-      const field = document.querySelector(`[data-at="${CSS.escape(at)}"]`) ?? document.querySelector(`[data-at^="${CSS.escape(at)}"]`);
-      if (!(field instanceof HTMLElement)) continue;
-      field.scrollIntoView({ block: 'center' });
-      (field.matches('input, select, textarea') ? field : (field.querySelector('button') ?? field)).focus();
-      return;
-    }
-  }));
+  for (const { at } of faults) {
+    const field = document.querySelector(`[data-at="${CSS.escape(at)}"]`) ?? document.querySelector(`[data-at^="${CSS.escape(at)}"]`);
+    if (!(field instanceof HTMLElement)) continue;
+    field.scrollIntoView({ block: 'center' });
+    (field.matches('input, select, textarea') ? field : (field.querySelector('button') ?? field)).focus();
+    return;
+  }
 }
 
 /** @param {() => void} save */

@@ -1,5 +1,5 @@
 // The list of runs. Rows change in place; what is new waits until it is asked for, so that nothing moves under the pointer.
-import { html } from '../html.js';
+import { drawnAtOnce, html } from '../html.js';
 import { useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
 import { listen } from '../live.js';
@@ -139,6 +139,8 @@ export default function Runs() {
 function Search({ q }) {
   const ref = useRef(/** @type {HTMLInputElement | null} */ (null));
   const later = useRef(0);
+  // What was typed last must not end up in the address of another page.
+  useEffect(() => () => clearTimeout(later.current), []);
   useKeys('Runs', [{ key: '/', does: 'Search', run: () => ref.current?.focus() }]);
   const onInput = (/** @type {InputEvent} */ event) => {
     const { value } = /** @type {HTMLInputElement} */ (event.target);
@@ -219,11 +221,11 @@ function useCursor(items) {
     while (items[next] && 'heading' in items[next]) next += by;
     const item = items[next];
     if (!item || 'heading' in item) return;
-    set(next);
-    setScrollTo({ at: next });
-    // The row may be drawn only after it was scrolled to.
-    const focus = () => document.querySelector(`[data-run="${CSS.escape(item.run.runId)}"]`);
-    requestAnimationFrame(() => requestAnimationFrame(() => /** @type {HTMLElement | null} */ (focus())?.focus({ preventScroll: true })));
+    drawnAtOnce(() => {
+      set(next);
+      setScrollTo({ at: next });
+    });
+    /** @type {HTMLElement | null} */ (document.querySelector(`[data-run="${CSS.escape(item.run.runId)}"]`))?.focus({ preventScroll: true });
   };
   return { at, set, move, scrollTo };
 }
