@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::fault::{Fault, RuleFields};
 use super::surroundings::Surroundings;
-use rule_action::RuleAction as _;
+use rule_action::{REQUEST, RuleAction};
 
 pub use looping::{LoopAction, memory_name};
 pub use plain::{AddKeywordAction, MoveAction, NotifyAction};
@@ -94,6 +94,14 @@ macro_rules! actions {
             }
         }
 
+        /// Whether runs of actions of a kind are asked something.
+        fn is_asked(kind: &str) -> bool {
+            match kind {
+                $($kind => <$action as RuleAction>::IS_ASKED,)*
+                _ => false,
+            }
+        }
+
         fn read_of_kind(
             kind: &str,
             fields: &mut RuleFields<'_, '_>,
@@ -159,6 +167,29 @@ pub(super) fn schema() -> Value {
         "required": ["kind"],
         "oneOf": kinds,
     })
+}
+
+/// What a person may say who launches a rule.
+const LAUNCH: &[FormRow] = &[FormRow::new("request", REQUEST, "What the run is asked")];
+
+/// Whether a run of this action may be asked this in place of what the action says.
+pub(super) fn check_request(written: &Value, request: &str) -> Result<(), String> {
+    let kind = written["kind"].as_str().unwrap_or_default();
+    if !is_asked(kind) {
+        return Err(format!(
+            "the action {kind} asks no agent: launch the rule without a request"
+        ));
+    }
+    let mut faults: Vec<Fault> = vec![];
+    let given = json!({ "request": request });
+    if let Some(mut fields) = RuleFields::of(&given, "", &mut faults) {
+        fields.hold_to(LAUNCH);
+        fields.text_row("request");
+    }
+    match faults.first() {
+        None => Ok(()),
+        Some(fault) => Err(fault.to_string()),
+    }
 }
 
 /// Reads the action at a pointer. Whatever was found wrong is in `faults`.

@@ -153,6 +153,11 @@ impl RuleDraft {
         self.trigger == Trigger::Webhook || self.action(host).is_ok_and(|it| it.is_signed())
     }
 
+    /// Whether a person may ask this of a run in place of what the rule asks: it is held to the same bounds.
+    pub fn check_request(&self, request: &str) -> Result<(), String> {
+        action::check_request(&self.action_json, request)
+    }
+
     /// The rule with some of its fields written anew; null takes one away. The workspace stays.
     /// The result is checked as if it were written anew, but for one thing: switching off is always possible.
     pub fn patched(&self, written: &Value, host: &dyn Surroundings) -> Result<Self, Vec<Fault>> {

@@ -1,9 +1,12 @@
 //! The contents of files that are attached to notes: one file for each content, named by its hash.
 //!
 //! A content is in its place, synced, before an event names it, and is never changed or removed: whatever the history
-//! names can be read. A content that no event names is left by a process that died in between, and does no harm.
+//! names can be read. A content that no event names is left by a process that died in between, or by a request that was
+//! refused, and is removed when a server starts. The lock of the directory keeps the two apart, also in two processes:
+//! it is shared by all who keep a content, until its event is there, and whoever removes some holds it alone.
 
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
@@ -43,20 +46,40 @@ impl AttachmentFiles {
     }
 
     /// Keeps a content; it is synced when this returns. What is there already is not written again.
-    pub fn keep(&self, bytes: &[u8]) -> io::Result<Hash> {
+    pub fn keep(&self, bytes: &[u8]) -> io::Result<KeptContent> {
         let hash = Hash::of(bytes);
         let path = self.path(&hash);
-        if fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64) {
-            return Ok(hash);
-        }
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&self.dir)?;
+        let dir = File::open(&self.dir)?;
+        dir.lock_shared()?;
+        let kept = |dir| KeptContent { hash, _shared: dir };
+        if fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64) {
+            return Ok(kept(dir));
+        }
         let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(&path).map_err(|error| error.error)?;
-        File::open(&self.dir)?.sync_all()?;
-        Ok(hash)
+        dir.sync_all()?;
+        Ok(kept(dir))
+    }
+
+    /// The right to remove contents; `None` where there are none, or where another process keeps one just now.
+    pub fn sweep(&self) -> io::Result<Option<Sweep>> {
+        let alone = match File::open(&self.dir) {
+            Ok(dir) => dir,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match alone.try_lock() {
+            Ok(()) => Ok(Some(Sweep {
+                dir: self.dir.clone(),
+                _alone: alone,
+            })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     /// Reads a content. One that is not what its name says is damage, and an error.
@@ -71,6 +94,40 @@ impl AttachmentFiles {
                 "the content is damaged",
             )),
         }
+    }
+}
+
+/// A content in its place, which is not removed while this is held: until its event is there.
+#[derive(Debug)]
+pub struct KeptContent {
+    /// Its name.
+    pub hash: Hash,
+    _shared: File,
+}
+
+/// Nobody keeps a content while this is held.
+#[derive(Debug)]
+pub struct Sweep {
+    dir: PathBuf,
+    _alone: File,
+}
+
+impl Sweep {
+    /// Removes whatever no event names, and says how much that was. The names have to be read after the lock was taken.
+    pub fn leave(self, named: &BTreeSet<String>) -> io::Result<usize> {
+        let mut removed = 0;
+        for entry in fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            let is_named = entry
+                .file_name()
+                .to_str()
+                .is_some_and(|it| named.contains(it));
+            if !is_named && entry.file_type()?.is_file() {
+                fs::remove_file(entry.path())?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
     }
 }
 
@@ -127,10 +184,31 @@ mod tests {
     fn a_content_is_kept_once_and_damage_is_told() {
         let dir = tempfile::tempdir().expect("a directory");
         let files = AttachmentFiles::new(dir.path().join("attachments"));
-        let hash = files.keep(b"one").expect("it is kept");
-        assert_eq!(files.keep(b"one").expect("it is kept"), hash);
+        let hash = files.keep(b"one").expect("it is kept").hash;
+        assert_eq!(files.keep(b"one").expect("it is kept").hash, hash);
         assert_eq!(files.read(&hash, 3).expect("it is there"), b"one");
         fs::write(files.path(&hash), b"two").expect("a test may");
         assert!(files.read(&hash, 3).is_err());
+    }
+
+    #[test]
+    fn what_no_event_names_is_removed_unless_its_event_is_still_to_come() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let files = AttachmentFiles::new(dir.path().join("attachments"));
+        assert!(files.sweep().expect("nothing is there").is_none());
+        let named = files.keep(b"named").expect("it is kept").hash;
+        let kept = files.keep(b"left").expect("it is kept");
+        assert!(files.sweep().expect("it is asked").is_none(), "one is held");
+        let left = kept.hash;
+        drop(kept);
+        fs::write(files.dir.join(".tmpAbc"), b"le").expect("a test may");
+        let sweep = files
+            .sweep()
+            .expect("it is asked")
+            .expect("nobody holds it");
+        let names = BTreeSet::from([named.to_string()]);
+        assert_eq!(sweep.leave(&names).expect("they are removed"), 2);
+        assert!(files.read(&named, 5).is_ok() && files.read(&left, 4).is_err());
+        files.keep(b"again").expect("the lock is free");
     }
 }

@@ -173,12 +173,13 @@ fn performer_of<'a, A: Sync>(
 }
 
 impl Firing {
-    /// What the run is asked: what the rule says, and what set it off.
+    /// What the run is asked: by the person who launched it or else by the rule, and what set it off.
     /// The trigger is added as JSON: ids and a title, never the text of the note, which an agent has to read with its
     /// tools.
     pub fn request(&self) -> String {
-        let request = self.action.request();
-        let request = request
+        let asked = self.run.request.as_deref();
+        let request = asked
+            .or_else(|| self.action.request())
             .unwrap_or("A rule of the workspace fired. Do what your instructions say for it.");
         let trigger = serde_json::to_string_pretty(&self.trigger()).unwrap_or_default();
         format!("{request}\n\nWhat set this off:\n{trigger}")

@@ -16,6 +16,9 @@ pub(crate) trait Door: Send + Sync {
     /// What strangers are told: what to come in with, and what there is.
     fn sign(&self) -> Sign;
 
+    /// Whether no person can sign in yet, so that the first one has to be given a name and a password.
+    fn needs_setup(&self) -> BoxFuture<'_, Result<bool, ConsoleRefusal>>;
+
     /// Whether a request under this name is answered at all.
     fn check_name(&self, headers: &HeaderMap) -> Result<(), ConsoleRefusal>;
 

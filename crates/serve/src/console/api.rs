@@ -28,6 +28,7 @@ type Answered<T> = Result<T, ConsoleRefusal>;
 
 /// What a stranger may know: what to ask for.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Site"))]
 pub(super) struct SiteDto {
     version: &'static str,
@@ -37,6 +38,9 @@ pub(super) struct SiteDto {
     has: &'static [&'static str],
     /// link, token or password
     login: &'static str,
+    /// True while no person has a password: POST /api/setup/register sets the first one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    needs_setup: bool,
     /// The server's clock, in milliseconds since 1970.
     now: u64,
 }
@@ -48,6 +52,7 @@ pub(super) async fn site(ask: ConsoleAsk) -> Answered<SiteDto> {
         kind: sign.kind,
         has: sign.has,
         login: sign.login,
+        needs_setup: ask.console.door.needs_setup().await?,
         now: ask.console.host.clock.now().0,
     })
 }

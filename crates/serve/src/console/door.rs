@@ -128,6 +128,10 @@ impl Door for ConsoleDoor {
         }
     }
 
+    fn needs_setup(&self) -> BoxFuture<'_, Result<bool, ConsoleRefusal>> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
     /// A page of a stranger's name that resolves to this machine is told nothing, not even that this is here.
     fn check_name(&self, headers: &HeaderMap) -> Result<(), ConsoleRefusal> {
         let host = headers.get(HOST).and_then(|it| it.to_str().ok());

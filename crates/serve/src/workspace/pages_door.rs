@@ -69,6 +69,13 @@ impl Door for WorkspaceDoor {
         }
     }
 
+    fn needs_setup(&self) -> BoxFuture<'_, Result<bool, ConsoleRefusal>> {
+        Box::pin(async {
+            let is_set_up = self.site.store.is_set_up().await;
+            Ok(!is_set_up.map_err(WorkspaceRefusal::from)?)
+        })
+    }
+
     /// A browser sends the cookie under the name that it was set for, and no other.
     fn check_name(&self, _: &HeaderMap) -> Result<(), ConsoleRefusal> {
         Ok(())

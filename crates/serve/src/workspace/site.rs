@@ -130,7 +130,7 @@ impl Site {
             writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
             hooks: Rate::new(HOOKS_PER_SECOND_MAX, Duration::from_secs(1)),
             guesses: Guesses::default(),
-            attachments: AttachmentFiles::new(dir.path().join("attachments")),
+            attachments: dir.attachments(),
             described,
             dir,
             hashing: Semaphore::new(HASHING_MAX),

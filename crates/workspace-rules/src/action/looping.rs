@@ -74,7 +74,9 @@ impl LoopAction {
     }
 }
 
-impl RuleAction for LoopAction {
+impl RuleAction for Box<LoopAction> {
+    const IS_ASKED: bool = true;
+
     fn request(&self) -> Option<&str> {
         self.request.as_deref()
     }

@@ -138,6 +138,8 @@ fn line(fields: &mut RuleFields<'_, '_>, field: &'static str, chars_max: usize) 
 }
 
 impl RuleAction for AddKeywordAction {
+    const IS_ASKED: bool = false;
+
     fn request(&self) -> Option<&str> {
         None
     }
@@ -164,6 +166,8 @@ impl RuleAction for AddKeywordAction {
 }
 
 impl RuleAction for MoveAction {
+    const IS_ASKED: bool = false;
+
     fn request(&self) -> Option<&str> {
         None
     }
@@ -190,6 +194,8 @@ impl RuleAction for MoveAction {
 }
 
 impl RuleAction for NotifyAction {
+    const IS_ASKED: bool = false;
+
     fn request(&self) -> Option<&str> {
         None
     }

@@ -13,6 +13,9 @@ pub(super) const KIND: FormRow =
 
 /// An action of one kind. Nothing here has a default, so that a new kind has to answer all of it.
 pub(super) trait RuleAction {
+    /// Whether its run is asked something, by the action or by the person who launches the rule.
+    const IS_ASKED: bool;
+
     /// What the run is asked, where the action says it.
     fn request(&self) -> Option<&str>;
 

@@ -30,6 +30,8 @@ pub struct RunAction {
 }
 
 impl RuleAction for RunAction {
+    const IS_ASKED: bool = true;
+
     fn request(&self) -> Option<&str> {
         Some(&self.goal)
     }

@@ -21,6 +21,8 @@ pub struct WebhookAction {
 }
 
 impl RuleAction for WebhookAction {
+    const IS_ASKED: bool = false;
+
     fn request(&self) -> Option<&str> {
         None
     }

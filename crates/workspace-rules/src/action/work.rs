@@ -24,6 +24,8 @@ pub struct WorkAction {
 }
 
 impl RuleAction for WorkAction {
+    const IS_ASKED: bool = false;
+
     fn request(&self) -> Option<&str> {
         None
     }

@@ -28,7 +28,8 @@ pub(in crate::workspace) async fn attach(
     let files = ask.site.attachments.clone();
     let (content_type, bytes) = (sniffed(&content), content.len() as u64);
     let kept = tokio::task::spawn_blocking(move || files.keep(&content)).await;
-    let hash = kept.map_err(|_| not_kept())?.map_err(|error| {
+    // Held until the event is there: what no event names is removed.
+    let kept = kept.map_err(|_| not_kept())?.map_err(|error| {
         tracing::error!("error: an attachment cannot be kept: {error}");
         not_kept()
     })?;
@@ -37,9 +38,10 @@ pub(in crate::workspace) async fn attach(
         name,
         content_type: content_type.to_owned(),
         bytes,
-        hash,
+        hash: kept.hash,
     });
     let written = ask.write(change).await?;
+    drop(kept);
     let event = written.events.into_iter().next();
     let event = event.ok_or_else(not_kept)?;
     let listed = ListedAttachment {

@@ -271,6 +271,7 @@ pub(in crate::workspace) async fn launch(
             rule_id: rule.rule_id,
             triggering_event_id: event,
             depth: 1,
+            request: body.request,
         }))
         .await?;
     // A repetition recalls its events; a run that another request made has none.
