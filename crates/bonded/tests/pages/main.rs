@@ -159,10 +159,26 @@ checks![
     workspace_notes,
     workspace_notes_states,
     workspace_people,
+    workspace_rows,
     workspace_rules,
     workspace_signin,
     workspace_together,
 ];
+
+/// The scenarios that people walk through in a browser are checks of the same name, and the other way round.
+#[test]
+fn every_scenario_of_the_browser_is_a_check() {
+    let page = include_str!("../../../../docs/scenarios.md");
+    let told = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let told: BTreeSet<&str> = told.filter(|it| it.starts_with("E2E-")).collect();
+    let file = pages().join("tests-browser/workspace/rows.test.mjs");
+    let checks = std::fs::read_to_string(file).expect("the checks are there");
+    let checked = checks.split("row('").skip(1);
+    let checked: BTreeSet<&str> = checked.filter_map(|it| it.split('\'').next()).collect();
+    assert_eq!(told, checked);
+}
 
 #[test]
 fn the_types_of_the_app_hold() {

@@ -71,8 +71,11 @@ for (const width of [1280, 390]) {
       const { page, context, faults } = await openPage(world, '/', { width, theme });
       await page.getByLabel('Password').waitFor();
       await check(page, 'login');
-      await page.getByRole('button', { name: 'Set up a new server' }).click();
+      await page.route('**/api/site', async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), needsSetup: true } }));
+      await page.reload();
+      await page.getByRole('heading', { name: 'Set up this server' }).waitFor();
       await check(page, 'set-up');
+      await page.unroute('**/api/site');
       await page.getByRole('button', { name: 'I have an account' }).click();
       await signIn(page);
       await page.locator('.shell').waitFor();

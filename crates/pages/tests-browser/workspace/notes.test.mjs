@@ -208,6 +208,14 @@ test('others’ changes are merged in place, the cursor stays, and the lines are
   await ana.page.keyboard.press('Control+z');
   assert.equal(await textOf(ana.page), 'zero\nalso one\ntwo\nthree\n', 'only one’s own is taken back');
   await ana.page.keyboard.press('Control+Shift+z');
+  await ana.page.getByLabel('Title').focus();
+  await ana.page.keyboard.press('End');
+  await ana.page.keyboard.type(' and ');
+  await other.page.keyboard.type('more ');
+  await until(ana.page, () => document.querySelector('.ed-field').value.includes('also more '));
+  await ana.page.keyboard.type('apart');
+  assert.equal(await ana.page.getByLabel('Title').inputValue(), 'Together and apart', 'a title that is being written stays as it is');
+  await saved(ana.page);
   await ana.page.locator('.about').getByText('jon').first().waitFor();
   await until(ana.page, () => document.querySelectorAll('.s-tint').length === 0);
   assert.deepEqual([...ana.faults, ...other.faults], []);
