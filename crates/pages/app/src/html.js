@@ -69,8 +69,9 @@ options.debounceRendering = (flush) => {
 /** The batch that waits for its frame. @type {(() => void) | null} */
 let waiting = null;
 
-// Who acts, acts on the page as it is by now.
-for (const type of ACTS) addEventListener(type, () => waiting?.(), { capture: true });
+// Who acts, acts on the page as it is by now. A field that was written in is newer than what the page knows of it, so that
+// a batch must wait until the page was told.
+for (const type of ACTS) addEventListener(type, () => waiting?.(), { capture: !['input', 'change'].includes(type) });
 
 /**
  * Draws what a change asks for in this moment: for those who act on what is drawn, such as moving the focus there.

@@ -33,6 +33,7 @@ export async function startWorld(how) {
 /** @param {{ width?: number, height?: number, theme?: string, script?: () => void }} [how] */
 export async function openPage(world, at, how = {}) {
   const context = await (await launch()).newContext({ viewport: { width: how.width ?? 1440, height: how.height ?? 900 }, colorScheme: how.theme ?? 'light', permissions: ['clipboard-read', 'clipboard-write'] });
+  context.setDefaultTimeout(PATIENCE);
   const faults = [];
   if (how.script) await context.addInitScript(how.script);
   await context.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));

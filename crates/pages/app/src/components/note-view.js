@@ -83,7 +83,7 @@ function Bar({ store, isPreview, onToggle, onMenu, isMenu, canWrite, onDelete })
   return html`<div class="bar nv-bar">${onMenu && html`<button class="btn quiet" aria-label="Notes" aria-expanded=${String(isMenu)} aria-controls="note-menu" onClick=${onMenu}><${Icon} name="notes" /><span class="hide-m">Notes</span></button>`}
     <${SaveState} store=${store} /><span class="grow"></span>
     ${isUnsaved && canWrite && html`<button class="btn" onClick=${() => store.saveNow()}>Save <kbd>Ctrl S</kbd></button>`}
-    ${canWrite && html`<button class="btn quiet" aria-pressed=${String(isPreview)} onClick=${onToggle}>${isPreview ? 'Source' : 'Preview'}</button>`}
+    ${canWrite && store.status.value !== 'choice' && html`<button class="btn quiet" aria-pressed=${String(isPreview)} onClick=${onToggle}>${isPreview ? 'Source' : 'Preview'}</button>`}
     <${More} store=${store} canWrite=${canWrite} onDelete=${onDelete} /></div>`;
 }
 
