@@ -99,6 +99,7 @@ test('a fork is made, opened, resumed, and compared with its origin', async () =
   await page.waitForURL((url) => !url.pathname.includes('/repair'));
   await page.waitForSelector('.head .st');
   assert.match(await textOf(page, '.head'), /fork of\s+repair/);
+  await until(page, () => document.querySelector('.outline-box')?.innerText.includes('Turn 2'));
   await page.getByRole('button', { name: 'Resume' }).click();
   await until(page, () => document.querySelector('.head .st').innerText.includes('Done'));
   const fork = new URL(page.url()).pathname.split('/')[2];

@@ -125,6 +125,7 @@ test('with the keyboard alone: sign in, find a note, write, save, make a rule', 
   await page.keyboard.type(' by keys');
   await page.keyboard.press('Control+s');
   await saved(page);
+  assert.match((await world.readNote(new URL(page.url()).pathname.split('/')[2])).markdown, / by keys$/, 'every letter was one');
   await page.keyboard.press('Escape');
   await page.keyboard.press('?');
   assert.match(await page.getByRole('dialog').innerText(), /Open the link at the cursor/);

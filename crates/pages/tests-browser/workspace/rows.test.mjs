@@ -100,8 +100,11 @@ for (const size of SIZES) {
     await saved(page);
     await typeAtEnd(page, 'x');
     assert.doesNotMatch(await page.locator('.save').innerText(), /^Saved/, 'from the first letter on');
+    // Long enough on its way that a page which says Saved before the answer is seen.
+    world.proxy.how.holdMs = 400;
     await typeAtEnd(page, ' and more');
     await saved(page);
+    world.proxy.how.holdMs = 0;
     assert.equal((await world.readNote(note.note_id)).markdown, 'x and more');
   });
 
@@ -227,6 +230,11 @@ for (const size of SIZES) {
     await page.getByRole('button', { name: 'Notes', exact: true }).first().click();
     await page.locator('.nl-row').getByText('The other one').click();
     await until(page, () => document.querySelector('.title-field')?.value === 'The other one');
+    assert.equal(await page.locator('.nl-row').count(), 0);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('compact');
+    await page.keyboard.press('Enter');
+    await until(page, () => document.querySelector('.title-field')?.value === 'Compact');
     assert.equal(await page.locator('.nl-row').count(), 0);
   });
 }

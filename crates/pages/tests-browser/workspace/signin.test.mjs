@@ -23,9 +23,10 @@ test('the owner sets the server up with the token, and is signed in', async () =
   await page.getByRole('button', { name: 'Create the owner’s account' }).click();
   await page.locator('.shell').waitFor();
   assert.ok(await page.locator('.side').getByRole('link', { name: 'Notes' }).isVisible());
-  await page.goto(`${world.proxy.origin}/settings/people`);
+  await page.locator('.side').getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('link', { name: 'People' }).click();
   await page.getByText('owner of the server').waitFor();
-  await page.goto(`${world.proxy.origin}/settings`);
+  await page.getByRole('link', { name: 'General' }).click();
   await page.getByRole('button', { name: 'Sign out' }).first().click();
   await page.getByRole('heading', { name: 'Sign in to bonded' }).waitFor();
   assert.equal(await page.getByText('Set up').count(), 0, 'it is set up once');
