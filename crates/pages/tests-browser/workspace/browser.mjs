@@ -12,7 +12,7 @@ export { OWNER };
 
 let browser;
 const launch = async () => (browser ??= await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--force-color-profile=srgb', '--font-render-hinting=none'],
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox', '--force-color-profile=srgb', '--font-render-hinting=none'],
 }));
 
 /** A workspace with its proxy, for one file of checks. */

@@ -39,7 +39,7 @@ test('a draft survives the browser and the server: both end, and it is merged wi
   const note = await world.makeNote('Restart', 'one\ntwo\nthree\n');
   const require = createRequire(path.join(process.cwd(), 'x.js'));
   const profile = mkdtempSync(path.join(os.tmpdir(), 'bonded-profile-'));
-  const start = () => require('playwright-core').chromium.launchPersistentContext(profile, { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+  const start = () => require('playwright-core').chromium.launchPersistentContext(profile, { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox'] });
   let context = await start();
   let page = context.pages()[0];
   await page.goto(`${world.proxy.origin}/notes/${note.note_id}`);

@@ -169,6 +169,25 @@ test('the preview obeys nothing: no HTML, no images, no scripts', async () => {
   await context.close();
 });
 
+test('hostile titles, keywords, folders and names of rules stay text', async () => {
+  const nasty = '<img src=x onerror=alert(1)><script>alert(2)</script>\u202egpj.exe';
+  const note = await world.makeNote(nasty, `[[${nasty}]]`, { keywords: ['<img src=x onerror=alert(3)>'], metadata: { folder: '<svg onload=alert(4)>' } });
+  await world.workspace.api('PATCH', `/api/notes/${note.note_id}`, { base_version: 1, markdown: nasty });
+  const rule = await world.workspace.api('POST', '/api/automation/rules', { workspace_id: world.workspace.id, name: '<img src=x onerror=alert(5)>', trigger: 'manual', condition_json: {}, action_json: { kind: 'notify', title: '<script>alert(6)</script>' } });
+  const { page, context, faults } = await openSigned(world, '/notes');
+  for (const [address, sign] of [['/notes', '.nl-row'], [`/notes/${note.note_id}`, '.ed-field'], [`/notes/${note.note_id}/history`, '.diff'], ['/rules', '.rl'], [`/rules/${rule.rule_id}`, '.form']]) {
+    await page.goto(world.proxy.origin + address);
+    await page.locator(sign).first().waitFor();
+    await until(page, () => document.body.innerText.includes('onerror=alert'));
+    const found = await page.evaluate(() => ({ made: document.querySelectorAll('#app img, #app script, #app svg[onload]').length, raw: document.body.innerText.includes('\u202e'), handlers: [...document.querySelectorAll('*')].filter((it) => it.getAttributeNames().some((name) => name.startsWith('on'))).length }));
+    assert.deepEqual(found, { made: 0, raw: false, handlers: 0 }, address);
+  }
+  assert.deepEqual(faults, []);
+  await world.workspace.api('DELETE', `/api/notes/${note.note_id}?base_version=2`);
+  await world.workspace.api('DELETE', `/api/automation/rules/${rule.rule_id}`);
+  await context.close();
+});
+
 test('search as one types, keywords, and what fits nothing', async () => {
   await world.makeNote('Alpha zebra', 'the quick brown fox', { keywords: ['animals'] });
   await world.makeNote('Beta', 'a zebra in the text', { keywords: ['animals', 'text'] });

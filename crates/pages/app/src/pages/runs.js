@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
 import { listen } from '../live.js';
 import { go, route, runPath, setQuery } from '../router.js';
-import { isOffline, say, site } from '../state.js';
+import { isOffline, now, say, site } from '../state.js';
 import { rem, useNarrow, useTitle } from '../hooks.js';
 import { useKeys } from '../components/keys.js';
 import { Icon } from '../components/icon.js';
@@ -38,7 +38,7 @@ const SPANS = [['', 'Any day', 0], ['today', 'Today', 0], ['7d', 'Last 7 days', 
 function momentOf(since) {
   const span = SPANS.find(([key]) => key === since && key !== '');
   if (!span) return 0;
-  const day = new Date();
+  const day = new Date(now.peek());
   day.setHours(0, 0, 0, 0);
   day.setDate(day.getDate() - span[2]);
   return day.getTime();
@@ -207,7 +207,7 @@ function List({ runs, isFiltered }) {
 const keyOf = (/** @type {Item} */ it) => ('heading' in it ? `h ${it.heading}` : it.run.runId);
 
 /** @param {Row[]} rows @returns {Item[]} */
-const itemsOf = (rows) => groupsOf(rows, Date.now()).flatMap(({ heading, runs }) => [{ heading }, ...runs.map((run) => ({ run }))]);
+const itemsOf = (rows) => groupsOf(rows, now.peek()).flatMap(({ heading, runs }) => [{ heading }, ...runs.map((run) => ({ run }))]);
 
 /** Two at most: a third takes the place of the first. @param {string[]} selected @param {string} id */
 const toggled = (selected, id) => (selected.includes(id) ? selected.filter((it) => it !== id) : [...selected, id].slice(-2));
