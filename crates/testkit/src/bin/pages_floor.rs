@@ -1,4 +1,4 @@
-//! The floor of live pages: a server that sends the same bytes to every client who is connected, ten times a second.
+//! The floor of live pages: a server that sends the same bytes to every client that is connected, ten times a second.
 //!
 //! `pages_floor BYTES` serves until its stdin closes. The first line that it prints is its port.
 
