@@ -37,7 +37,7 @@ use tokio::net::TcpListener;
 
 pub use door::ConsoleDoor;
 
-use crate::server;
+use crate::listening::serve_router;
 use access::Door;
 use list_watch::ListWatch;
 use marks::Marks;
@@ -125,5 +125,5 @@ pub async fn serve(
     let console = Console::of(host, pages, stop.clone());
     let app = any(routes::app_alone).with_state(console.clone());
     let router = routes::router(console).fallback_service(app);
-    server::serve_router(listener, router, STOP_AFTER, stop).await;
+    serve_router(listener, router, STOP_AFTER, stop).await;
 }

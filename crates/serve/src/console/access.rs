@@ -33,6 +33,15 @@ pub(crate) trait Door: Send + Sync {
     ) -> BoxFuture<'a, Result<Access, ConsoleRefusal>>;
 }
 
+/// Knows what each token of a server opens.
+pub(crate) trait TokenAccess: Send + Sync {
+    /// Whether the one token is that of the person who runs the server.
+    fn is_own(&self) -> bool;
+
+    /// What the holder of this token may do.
+    fn access(&self, token: &str) -> Result<Access, ConsoleRefusal>;
+}
+
 /// What stands at a door.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sign {

@@ -18,10 +18,10 @@ use bonded_workspace_rules::Permission;
 use futures_util::future::BoxFuture;
 
 use super::access;
-use super::refusal::WorkspaceRefusal;
 use super::site::Site;
 use crate::console::access::{Access, Deed, Door, EnterBody, SessionDto, Sight, Sign, root_of};
 use crate::console::refusal::ConsoleRefusal;
+use crate::json_api::refusal::ApiRefusal;
 
 /// More runs than a list looks at; what is forgotten is looked up again.
 const KEPT_MAX: usize = 20_000;
@@ -40,11 +40,7 @@ impl WorkspaceDoor {
         Self { site, homes }
     }
 
-    async fn admitted(
-        &self,
-        headers: &HeaderMap,
-        changes: bool,
-    ) -> Result<Access, WorkspaceRefusal> {
+    async fn admitted(&self, headers: &HeaderMap, changes: bool) -> Result<Access, ApiRefusal> {
         let caller = access::caller(&self.site, headers, changes).await?;
         if changes {
             self.site.writes.take(caller.user_id)?;
@@ -72,7 +68,7 @@ impl Door for WorkspaceDoor {
     fn needs_setup(&self) -> BoxFuture<'_, Result<bool, ConsoleRefusal>> {
         Box::pin(async {
             let is_set_up = self.site.store.is_set_up().await;
-            Ok(!is_set_up.map_err(WorkspaceRefusal::from)?)
+            Ok(!is_set_up.map_err(ApiRefusal::from)?)
         })
     }
 
@@ -100,7 +96,7 @@ impl Door for WorkspaceDoor {
 struct Homes(Mutex<BTreeMap<RunId, Option<WorkspaceId>>>);
 
 impl Homes {
-    async fn of(&self, site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, WorkspaceRefusal> {
+    async fn of(&self, site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, ApiRefusal> {
         let known = || {
             let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.get(root).copied()
@@ -123,7 +119,7 @@ impl Homes {
 }
 
 /// Of the run of a plan's item: the plan's name follows from the run of the rule, which was there before it.
-async fn of_plan(site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, WorkspaceRefusal> {
+async fn of_plan(site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, ApiRefusal> {
     let Some((plan, _)) = root.as_str().split_once('.') else {
         return Ok(None);
     };

@@ -18,13 +18,13 @@ const WORKSPACES_MAX: usize = 64;
 
 /// Those of one workspace, in order and without a gap.
 #[derive(Debug, Default)]
-struct Events {
+struct NewestEvents {
     /// Each with the bytes of its text.
     newest: VecDeque<(Arc<StoredEvent>, usize)>,
     bytes: usize,
 }
 
-impl Events {
+impl NewestEvents {
     fn push(&mut self, mut event: StoredEvent) {
         let bytes = event.event.markdown_mut().map_or(0, |text| text.len());
         self.newest.push_back((Arc::new(event), bytes));
@@ -49,7 +49,7 @@ impl Events {
 /// Shared by all sockets of a server.
 #[derive(Debug, Default)]
 pub(in crate::workspace) struct RecentEvents {
-    workspaces: Mutex<BTreeMap<WorkspaceId, Arc<tokio::sync::Mutex<Events>>>>,
+    workspaces: Mutex<BTreeMap<WorkspaceId, Arc<tokio::sync::Mutex<NewestEvents>>>>,
 }
 
 impl RecentEvents {
@@ -72,7 +72,7 @@ impl RecentEvents {
         let known = events.newest.back().map_or(0, |(event, _)| event.event_seq);
         if known < last {
             if known < after {
-                *events = Events::default();
+                *events = NewestEvents::default();
             }
             let found = store
                 .events(workspace, known.max(after), EVENTS_MAX)
@@ -82,7 +82,7 @@ impl RecentEvents {
         Ok(events.between(after, last))
     }
 
-    fn of(&self, workspace: WorkspaceId) -> Arc<tokio::sync::Mutex<Events>> {
+    fn of(&self, workspace: WorkspaceId) -> Arc<tokio::sync::Mutex<NewestEvents>> {
         let mut workspaces = self
             .workspaces
             .lock()

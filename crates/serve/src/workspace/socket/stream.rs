@@ -9,10 +9,10 @@ use bonded_workspace::store::Page;
 use bonded_workspace_rules::{Code, Permission, StoredEvent};
 
 use super::heard::Subject;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::access;
 use crate::workspace::api::notes::no_note;
 use crate::workspace::dto::{Recovery, StaleDetails};
-use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
 
 /// One thing that a client follows.
@@ -37,7 +37,7 @@ impl Subscription {
         user: UserId,
         of: Subject,
         cursor: Option<u64>,
-    ) -> Result<(Self, u64), WorkspaceRefusal> {
+    ) -> Result<(Self, u64), ApiRefusal> {
         let (workspace_id, version) = match of {
             Subject::Workspace(workspace_id) => (workspace_id, None),
             Subject::Note(note_id) => {
@@ -93,7 +93,7 @@ impl Subscription {
         &mut self,
         site: &Site,
         user: UserId,
-    ) -> Result<Vec<Arc<StoredEvent>>, WorkspaceRefusal> {
+    ) -> Result<Vec<Arc<StoredEvent>>, ApiRefusal> {
         access::role(site, user, self.workspace_id, Permission::ReadNotes).await?;
         // The end is read before the events: what comes between the two is looked at again, never missed.
         let last = site.store.last_event_seq(self.workspace_id).await?;
@@ -131,10 +131,7 @@ impl Subscription {
     }
 
     /// The next events of a client that is far behind, and whether they are all that there are.
-    async fn read_store(
-        &self,
-        site: &Site,
-    ) -> Result<(Vec<Arc<StoredEvent>>, bool), WorkspaceRefusal> {
+    async fn read_store(&self, site: &Site) -> Result<(Vec<Arc<StoredEvent>>, bool), ApiRefusal> {
         let limit = site.settings.replay_batch;
         let events = match self.of {
             Subject::Workspace(workspace_id) => {
@@ -152,7 +149,7 @@ impl Subscription {
 }
 
 /// The version that a note had at a place of its workspace's stream; looked for from the end, where cursors are.
-async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, WorkspaceRefusal> {
+async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, ApiRefusal> {
     let mut page = Page {
         limit: site.settings.replay_batch as u64,
         offset: 0,
@@ -170,9 +167,9 @@ async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, Wo
 }
 
 /// Says from where on events are kept.
-fn stale(stream_id: String, requested: u64, min_available: u64) -> WorkspaceRefusal {
+fn stale(stream_id: String, requested: u64, min_available: u64) -> ApiRefusal {
     let message = "the cursor lies outside what is kept; read the present state and subscribe without a cursor";
-    WorkspaceRefusal::new(Code::StaleCursor, message).details(StaleDetails {
+    ApiRefusal::new(Code::StaleCursor, message).details(StaleDetails {
         stream_id,
         requested_cursor: requested,
         min_available_cursor: min_available.saturating_sub(1),
