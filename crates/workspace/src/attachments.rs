@@ -1,9 +1,10 @@
 //! The contents of files that are attached to notes: one file for each content, named by its hash.
 //!
-//! A content is in its place, synced, before an event names it, and is never changed or removed: whatever the history
-//! names can be read. A content that no event names is left by a process that died in between, or by a request that was
-//! refused, and is removed when a server starts. The lock of the directory keeps the two apart, also in two processes:
-//! it is shared by all who keep a content, until its event is there, and whoever removes some holds it alone.
+//! A content is here, synced, before an event names it, and whatever the history names can be read. Until its event is
+//! there it is pending, by its name. What is pending and has no event was left by a process that died in between, or by a
+//! request that was refused, and is removed when a server starts. A content that once had its event is never removed, even
+//! if the store does not know it: the store may be an older copy. The lock of the directory keeps the two apart, also in
+//! two processes: it is shared by all who keep a content, until its event is there, and whoever removes some holds it alone.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -15,6 +16,11 @@ use bonded_kernel::Hash;
 
 /// Looked at to say what a content is.
 const SNIFFED_BYTES: usize = 512;
+
+/// The end of the name of a content whose event is still to come.
+const PENDING: &str = ".pending";
+/// The beginning of the name of a content that is being written.
+const UNFINISHED: &str = ".tmp";
 
 /// How contents of a kind begin.
 const SIGNATURES: [(&[u8], &str); 9] = [
@@ -41,6 +47,10 @@ impl AttachmentFiles {
         Self { dir: dir.into() }
     }
 
+    fn pending(&self, hash: &Hash) -> PathBuf {
+        self.dir.join(format!("{hash}{PENDING}"))
+    }
+
     fn path(&self, hash: &Hash) -> PathBuf {
         self.dir.join(hash.to_string())
     }
@@ -53,16 +63,23 @@ impl AttachmentFiles {
         builder.recursive(true).mode(0o700).create(&self.dir)?;
         let dir = File::open(&self.dir)?;
         dir.lock_shared()?;
-        let kept = |dir| KeptContent { hash, _shared: dir };
+        let pending = self.pending(&hash);
+        let kept = |dir, pending| KeptContent {
+            hash,
+            pending,
+            _shared: dir,
+        };
         if fs::metadata(&path).is_ok_and(|found| found.len() == bytes.len() as u64) {
-            return Ok(kept(dir));
+            return Ok(kept(dir, None));
         }
-        let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempfile_in(&self.dir)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
-        file.persist(&path).map_err(|error| error.error)?;
+        file.persist(&pending).map_err(|error| error.error)?;
         dir.sync_all()?;
-        Ok(kept(dir))
+        Ok(kept(dir, Some((pending, path))))
     }
 
     /// The right to remove contents; `None` where there are none, or where another process keeps one just now.
@@ -85,7 +102,10 @@ impl AttachmentFiles {
     /// Reads a content. One that is not what its name says is damage, and an error.
     pub fn read(&self, hash: &Hash, bytes: u64) -> io::Result<Vec<u8>> {
         let mut content = vec![];
-        let file = File::open(self.path(hash))?;
+        // A content may get its last name between the two looks.
+        let file = File::open(self.path(hash))
+            .or_else(|_| File::open(self.pending(hash)))
+            .or_else(|_| File::open(self.path(hash)))?;
         file.take(bytes + 1).read_to_end(&mut content)?;
         match Hash::of(&content) == *hash {
             true => Ok(content),
@@ -102,7 +122,19 @@ impl AttachmentFiles {
 pub struct KeptContent {
     /// Its name.
     pub hash: Hash,
+    /// Its name while it is pending, and the one after it.
+    pending: Option<(PathBuf, PathBuf)>,
     _shared: File,
+}
+
+impl KeptContent {
+    /// Its event is there. Both names are read, so that it may keep the first one where it cannot get the other; another
+    /// request with the same content may have given it that already.
+    pub fn settle(self) {
+        if let Some((pending, path)) = self.pending {
+            let _renamed = fs::rename(pending, path);
+        }
+    }
 }
 
 /// Nobody keeps a content while this is held.
@@ -113,22 +145,33 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Removes whatever no event names, and says how much that was. The names have to be read after the lock was taken.
+    /// Removes what is pending or unfinished and has no event, and says how much that was. The names have to be read after
+    /// the lock was taken.
     pub fn leave(self, named: &BTreeSet<String>) -> io::Result<usize> {
         let mut removed = 0;
         for entry in fs::read_dir(&self.dir)? {
             let entry = entry?;
-            let is_named = entry
-                .file_name()
-                .to_str()
-                .is_some_and(|it| named.contains(it));
-            if !is_named && entry.file_type()?.is_file() {
-                fs::remove_file(entry.path())?;
-                removed += 1;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|_| is_file(&entry)) else {
+                continue;
+            };
+            match name.strip_suffix(PENDING) {
+                Some(hash) if named.contains(hash) => {
+                    fs::rename(entry.path(), self.dir.join(hash))?;
+                }
+                None if !name.starts_with(UNFINISHED) => {}
+                Some(_) | None => {
+                    fs::remove_file(entry.path())?;
+                    removed += 1;
+                }
             }
         }
         Ok(removed)
     }
+}
+
+fn is_file(entry: &fs::DirEntry) -> bool {
+    entry.file_type().is_ok_and(|it| it.is_file())
 }
 
 /// What a content is, by its first bytes and never by what its sender says. Text is plain text, whatever it holds: a page
@@ -196,19 +239,23 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let files = AttachmentFiles::new(dir.path().join("attachments"));
         assert!(files.sweep().expect("nothing is there").is_none());
-        let named = files.keep(b"named").expect("it is kept").hash;
-        let kept = files.keep(b"left").expect("it is kept");
+        let keep = |content: &[u8]| files.keep(content).expect("it is kept");
+        let (named, settled, left) = (keep(b"named"), keep(b"settled"), keep(b"left"));
         assert!(files.sweep().expect("it is asked").is_none(), "one is held");
-        let left = kept.hash;
-        drop(kept);
+        let hashes = [named.hash, settled.hash, left.hash];
+        settled.settle();
+        drop((named, left));
         fs::write(files.dir.join(".tmpAbc"), b"le").expect("a test may");
         let sweep = files
             .sweep()
             .expect("it is asked")
             .expect("nobody holds it");
-        let names = BTreeSet::from([named.to_string()]);
+        let names = BTreeSet::from([hashes[0].to_string()]);
         assert_eq!(sweep.leave(&names).expect("they are removed"), 2);
-        assert!(files.read(&named, 5).is_ok() && files.read(&left, 4).is_err());
+        // The store may be an older copy, which does not know the event of the second one.
+        let is_there = hashes.map(|hash| files.read(&hash, 9).is_ok());
+        assert_eq!(is_there, [true, true, false]);
+        assert!(files.path(&hashes[0]).exists() && files.path(&hashes[1]).exists());
         files.keep(b"again").expect("the lock is free");
     }
 }

@@ -28,7 +28,7 @@ pub(in crate::workspace) async fn attach(
     let files = ask.site.attachments.clone();
     let (content_type, bytes) = (sniffed(&content), content.len() as u64);
     let kept = tokio::task::spawn_blocking(move || files.keep(&content)).await;
-    // Held until the event is there: what no event names is removed.
+    // Pending until its event is there.
     let kept = kept.map_err(|_| not_kept())?.map_err(|error| {
         tracing::error!("error: an attachment cannot be kept: {error}");
         not_kept()
@@ -41,7 +41,7 @@ pub(in crate::workspace) async fn attach(
         hash: kept.hash,
     });
     let written = ask.write(change).await?;
-    drop(kept);
+    kept.settle();
     let event = written.events.into_iter().next();
     let event = event.ok_or_else(not_kept)?;
     let listed = ListedAttachment {
