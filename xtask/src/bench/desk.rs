@@ -75,7 +75,7 @@ impl<'a> Desk<'a> {
         let store = self.rig.fresh(&format!("store-{}", self.name))?;
         let mut command = self.rig.bonded(&store);
         command
-            .args(["run", "--quiet", "--tooling-transport"])
+            .args(["run", "--quiet", "--trust", "--tooling-transport"])
             .arg(encoding.to_string())
             .arg("--agent")
             .arg(file)
