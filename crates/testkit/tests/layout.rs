@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Each crate, and those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("crates/schema", &[]),
     ("crates/kernel", &["bonded-schema"]),
     ("crates/work-rules", &["bonded-kernel"]),
@@ -11,6 +11,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("crates/outbound", &[]),
     ("crates/tools", &["bonded-kernel", "bonded-outbound"]),
     ("crates/state", &["bonded-kernel"]),
+    ("crates/postgres", &["bonded-kernel", "bonded-state"]),
     ("crates/transport", &["bonded-kernel", "bonded-outbound"]),
     (
         "crates/host",
@@ -68,6 +69,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
             "bonded-host",
             "bonded-kernel",
             "bonded-mcp",
+            "bonded-postgres",
             "bonded-serve",
             "bonded-state",
             "bonded-transport",

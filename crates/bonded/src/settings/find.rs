@@ -70,6 +70,9 @@ pub(crate) async fn find_run_to_steer(
     )))
 }
 
+/// One of the ways to open a store.
+type Opening = fn(Option<&Path>) -> Result<Arc<dyn Store>, CliError>;
+
 enum Found {
     InStore(Arc<dyn Store>, RunId),
     InWorkspace(InWorkspace),
@@ -78,7 +81,7 @@ enum Found {
 async fn find_anywhere(
     argument: Option<&Path>,
     named: &str,
-    open: fn(Option<&Path>) -> Result<Arc<dyn Store>, CliError>,
+    open: Opening,
 ) -> Result<Found, CliError> {
     let unknown = match open(argument) {
         Ok(store) => match find_run(&*store, named).await {
