@@ -119,7 +119,7 @@ async fn a_run_that_is_begun_without_an_answer_is_begun_once() {
 }
 
 #[tokio::test]
-async fn who_was_overtaken_while_an_append_was_in_doubt_is_told_so_though_it_was_carried_out() {
+async fn who_was_overtaken_while_an_append_was_in_doubt_is_told_so() {
     let Some(place) = Place::new().await else {
         return;
     };
