@@ -19,8 +19,10 @@ mod help;
 mod import;
 mod long;
 mod memory;
+mod pages;
 mod process;
 mod rig;
+mod served;
 mod server;
 mod start;
 mod tools;
@@ -38,7 +40,7 @@ const ROUNDS_DEFAULT: usize = 5;
 
 type Section = fn(&Rig) -> Result<Vec<Figure>, Fault>;
 
-const SECTIONS: [(&str, Section); 15] = [
+const SECTIONS: [(&str, Section); 16] = [
     ("cpu", cpu_per_turn::measure_all),
     ("faults", faults::measure_all),
     ("start", start::measure),
@@ -54,6 +56,7 @@ const SECTIONS: [(&str, Section); 15] = [
     ("wave", wave::measure),
     ("import", import::measure),
     ("workspace", workspace::measure),
+    ("pages", pages::measure),
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Fault> {

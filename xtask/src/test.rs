@@ -22,8 +22,8 @@ const RULES: [&str; 4] = ["kernel", "simulation", "work_rules", "workspace_rules
 /// Worlds that are simulated in `test`; `test --all` leaves it to the simulation, which takes minutes.
 const TEST_WORLDS: &str = "1000";
 
-/// Tests by their targets that kill and attack the program again and again, start browsers, or need what others published: `test` leaves
-/// them to `test --all`.
+/// Tests by their targets that kill and attack the program again and again, start browsers, or need what others published:
+/// `test` leaves them to `test --all`.
 const LONG: [&str; 9] = [
     "attack",
     "crash",

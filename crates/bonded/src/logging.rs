@@ -9,8 +9,8 @@
 use std::fmt::{Debug, Write as _};
 use std::sync::OnceLock;
 
+use bonded_serve::json_api::request_log;
 use bonded_serve::workspace::clock::now;
-use bonded_serve::workspace::request_log;
 use bonded_workspace::config::LoggingSection;
 use bonded_workspace::times::rfc3339;
 use serde_json::{Map, Value};

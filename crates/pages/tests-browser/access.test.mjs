@@ -20,6 +20,9 @@ for (const theme of ['light', 'dark']) {
       const world = usualWorld();
       world.plans = [usualPlan(RECEIPT)];
       const { page, context } = await open('/runs', { world, theme, width, height: width === 390 ? 844 : 900 });
+      // Through the debugger: the policy of the page forbids scripts of others, as it should.
+      const session = await context.newCDPSession(page);
+      await session.send('Runtime.evaluate', { expression: axeSource() });
       for (const [address, sign] of PAGES) {
         await page.evaluate((to) => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }, address);
         await page.waitForSelector(sign);
@@ -28,11 +31,7 @@ for (const theme of ['light', 'dark']) {
           await page.setInputFiles('input[type=file]', { name: 'RECEIPT.json', mimeType: 'application/json', buffer: Buffer.from(RECEIPT) });
           await page.waitForSelector('.receipt');
         }
-        // Through the debugger: the policy of the page forbids scripts of others, as it should.
-        const session = await context.newCDPSession(page);
-        await session.send('Runtime.evaluate', { expression: axeSource() });
         const got = await session.send('Runtime.evaluate', { expression: `axe.run(document, { resultTypes: ['violations'] }).then((it) => JSON.stringify(it.violations.map((v) => [v.impact, v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? ''))])))`, awaitPromise: true, returnByValue: true });
-        await session.detach();
         for (const violation of JSON.parse(got.result.value)) found.push([address, ...violation]);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (wide > 0) found.push([address, 'serious', `wider than the screen by ${wide} px`]);

@@ -169,6 +169,21 @@ test('a notification names tool and run, and nothing of the call', async () => {
   await context.close();
 });
 
+test('what is typed while the page is about to be drawn anew stays', async () => {
+  const { page, context } = await at([PLAIN]);
+  await page.locator('.why').waitFor();
+  await page.evaluate(async () => {
+    const { now } = await import('/src/state.js');
+    const field = document.querySelector('.why');
+    now.value += 60_000;
+    field.value = 'because';
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  assert.equal(await page.locator('.why').inputValue(), 'because');
+  assert.match(await textOf(page, '.deny'), /tell the model/);
+  await context.close();
+});
+
 test('a reason that was begun is kept in the tab', async () => {
   const { page, context } = await at([waitingCall('wait0001')]);
   await page.keyboard.press('r');

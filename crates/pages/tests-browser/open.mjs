@@ -18,7 +18,7 @@ let browser;
 
 export async function launch() {
   browser ??= await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb', '--font-render-hinting=none'],
   });
   return browser;
@@ -48,7 +48,7 @@ export const PATIENCE = 30_000;
  * A page that notes everything that must not happen: errors, violations of the policy, requests to others, dialogs.
  * `world` answers the API; without one the server does.
  */
-export async function open(address, { world, width = 1280, height = 900, theme = 'light', storage, motion } = {}) {
+export async function open(address, { world, width = 1280, height = 900, theme = 'light', storage, motion, script } = {}) {
   const context = await (await launch()).newContext({
     viewport: { width, height }, colorScheme: theme, storageState: storage, acceptDownloads: true, reducedMotion: motion,
     permissions: ['clipboard-write', 'clipboard-read'],
@@ -73,6 +73,7 @@ export async function open(address, { world, width = 1280, height = 900, theme =
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
+  if (script) await context.addInitScript(script);
   if (world) {
     await page.route('**/api/**', (route) => world.answer(route));
     await context.addInitScript(() => {

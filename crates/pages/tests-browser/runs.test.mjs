@@ -86,12 +86,43 @@ test('by keys alone: move, select two, compare', async () => {
   await context.close();
 });
 
-test('Enter opens the run that has the focus', async () => {
+test('Enter opens the run that has the focus, however fast the keys come', async () => {
   const { page, context } = await at('/runs');
-  await page.keyboard.press('j');
-  await until(page, () => document.activeElement?.hasAttribute('data-run'));
+  // In one moment, with no frame between them: the third goes back to the first.
+  await page.evaluate(() => {
+    for (const key of ['j', 'j', 'j', 'k', 'k']) (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+  });
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/runs\/wait0001$/);
+  await context.close();
+});
+
+test('a page that was just opened takes the keys, and the one before no longer', async () => {
+  const { page, context } = await at('/runs');
+  await page.locator('.side').getByRole('link', { name: 'Settings' }).click();
+  await page.locator('.side').getByRole('link', { name: 'Runs' }).click();
+  await page.keyboard.type('/jk?');
+  assert.equal(await page.getByRole('searchbox').inputValue(), 'jk?');
+  assert.equal(await page.locator('dialog[open]').count(), 0);
+  await page.clock.install();
+  await page.evaluate(() => {
+    document.querySelector('input[type=search]').dispatchEvent(new Event('input', { bubbles: true }));
+    document.querySelector('.side a[href="/settings"]').click();
+  });
+  await page.getByRole('heading', { name: 'Settings' }).waitFor();
+  // Longer than a search waits for the last letter: it must not follow to another page.
+  await page.clock.runFor(1000);
+  assert.equal(new URL(page.url()).search, '');
+  await context.close();
+});
+
+test('a question takes the keys from the moment it is asked', async () => {
+  const { page, context } = await at('/runs');
+  await page.keyboard.type('?gi');
+  assert.match(page.url(), /\/runs$/, 'the page behind it hears nothing');
+  await page.keyboard.press('Escape');
+  await page.keyboard.type('gi');
+  await page.waitForURL(/\/inbox/);
   await context.close();
 });
 
@@ -156,8 +187,7 @@ test('keys are listed under ?, and Esc closes the list and gives the focus back'
   await dialog.waitFor();
   assert.match(await dialog.innerText(), /Next run[\s\S]*Compare the two/);
   await page.keyboard.press('Escape');
-  await dialog.waitFor({ state: 'detached' });
-  await until(page, () => document.activeElement?.hasAttribute('data-run'));
+  assert.ok(await page.evaluate(() => document.activeElement?.hasAttribute('data-run')));
   await page.keyboard.press('g');
   await page.keyboard.press('i');
   await page.waitForURL(/\/inbox/);

@@ -113,6 +113,32 @@ test('full storage is said beside the field', async () => {
   await context.close();
 });
 
+test('a clock that is wrong by days changes nothing that is shown', async () => {
+  const script = () => {
+    const Real = Date;
+    const shift = -3 * 86_400_000;
+    globalThis.Date = class extends Real {
+      constructor(...given) {
+        if (given.length === 0) super(Real.now() + shift);
+        else super(...given);
+      }
+      static now() {
+        return Real.now() + shift;
+      }
+    };
+  };
+  const world = usualWorld();
+  world.add('old00001', [], { goal: 'Two days ago', startedAt: Date.now() - 2 * 86_400_000 });
+  const { page, context, faults } = await open('/runs', { world, script });
+  await page.waitForSelector('.r .goal');
+  assert.deepEqual((await page.locator('.gh').allInnerTexts()).slice(0, 3), ['Needs you', 'Running', 'Today']);
+  assert.match(await textOf(page, '.list .r'), /Waiting, 3 min/);
+  await page.getByLabel('Started').selectOption('Today');
+  await until(page, () => !document.body.innerText.includes('Two days ago') && document.querySelector('.r .goal'));
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
 test('a run that does not exist says so', async () => {
   const { page, context } = await open('/runs/nothere', { world: usualWorld() });
   await page.waitForSelector('.failed');

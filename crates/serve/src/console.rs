@@ -21,6 +21,7 @@ mod reading;
 pub(crate) mod refusal;
 pub(crate) mod routes;
 mod rows;
+mod run_feed;
 mod run_page;
 mod saw;
 mod stream;
@@ -36,10 +37,11 @@ use tokio::net::TcpListener;
 
 pub use door::ConsoleDoor;
 
-use crate::server;
+use crate::listening::serve_router;
 use access::Door;
 use list_watch::ListWatch;
 use marks::Marks;
+use run_feed::RunFeeds;
 
 /// How long requests under way may take when the server stops.
 const STOP_AFTER: std::time::Duration = std::time::Duration::from_secs(2);
@@ -59,6 +61,7 @@ pub(crate) struct Console {
     /// Where plans are kept; none where nobody is shown any.
     workshop: Option<Workshop>,
     list_watch: ListWatch,
+    feeds: RunFeeds,
     marks: Marks,
     stop: CancellationToken,
 }
@@ -79,6 +82,7 @@ impl Console {
     ) -> Arc<Self> {
         Arc::new(Self {
             list_watch: ListWatch::new(host.store.clone()),
+            feeds: RunFeeds::new(host.store.clone()),
             marks: Marks::default(),
             host,
             door,
@@ -121,5 +125,5 @@ pub async fn serve(
     let console = Console::of(host, pages, stop.clone());
     let app = any(routes::app_alone).with_state(console.clone());
     let router = routes::router(console).fallback_service(app);
-    server::serve_router(listener, router, STOP_AFTER, stop).await;
+    serve_router(listener, router, STOP_AFTER, stop).await;
 }

@@ -12,14 +12,14 @@
 //! 2. `workspace::routes::router` was made from the table `ROUTES`; its row calls `workspace::routes::answer`, which names
 //!    the request, watches the clock and writes the log of requests.
 //! 3. `workspace::ask::WorkspaceAsk::read` takes the request apart: the path, the caller (`workspace::access::caller`),
-//!    the rate of writes, the idempotency key, the query (`workspace::query::Query::parse`) and the body
-//!    (`workspace::body::read`).
+//!    the rate of writes, the idempotency key, the query (`json_api::query::Query::parse`) and the body
+//!    (`json_api::body::read`).
 //! 4. The handler of the row gets the `WorkspaceAsk` and its body (`workspace::handler::Handler`): here
 //!    `workspace::api::note_writes::update`, which reads a `workspace::dto::NoteEdit` by `RequiredBody::read`.
 //! 5. `workspace::ask::WorkspaceAsk::write` gives a `Change` to `WorkspaceStore::write_by`. There the rules' `decide` says
 //!    what comes of it, in the transaction that makes it durable.
-//! 6. What was written becomes a `workspace::dto::Note` (`workspace::outcome`), and `workspace::answer::OkJson` makes the
-//!    response of it. A refusal on the way becomes one by `workspace::refusal::WorkspaceRefusal::response`.
+//! 6. What was written becomes a `workspace::dto::Note` (`workspace::outcome`), and `json_api::answer::OkJson` makes the
+//!    response of it. A refusal on the way becomes one by `json_api::refusal::ApiRefusal::response`.
 //!
 //! For `POST /v1/chat/completions` the row is in `agents::routes::router`. `agents::ask::ask` finds out who asks and reads
 //! the body (`agents::body::read`, `agents::chat::read`), `agents::models::Model::goal` makes the goal, and
@@ -28,6 +28,8 @@
 
 pub mod agents;
 pub mod console;
+pub mod json_api;
+mod listening;
 pub mod mcp;
 pub mod server;
 mod sorted_json;

@@ -4,10 +4,8 @@
 //! and how it is shown.
 
 mod access;
-pub(crate) mod answer;
 pub mod api;
-pub(crate) mod ask;
-pub(crate) mod body;
+mod ask;
 pub mod clock;
 pub mod configured;
 mod cors;
@@ -21,16 +19,13 @@ pub mod known_dirs;
 mod meaning;
 pub mod open_workspace;
 #[cfg(test)]
-pub(crate) mod openapi;
+mod openapi;
 mod origins;
 mod outcome;
 mod pages_door;
 pub mod password;
-pub(crate) mod query;
 mod rate;
-pub mod refusal;
-pub(crate) mod request_id;
-pub mod request_log;
+mod refusal;
 mod route;
 mod routes;
 pub mod serving;
@@ -38,6 +33,3 @@ pub mod shown;
 mod site;
 mod socket;
 mod writable;
-
-#[cfg(test)]
-pub(crate) use access::SESSION_COOKIE;

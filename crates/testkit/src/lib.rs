@@ -16,7 +16,6 @@ pub mod clients;
 pub mod done;
 pub mod embeddings;
 pub mod http;
-pub mod installed;
 mod invocation;
 pub mod issuer;
 pub mod notes;
@@ -35,4 +34,5 @@ pub mod stores;
 pub mod terminal;
 pub mod tool_server;
 
+pub use bonded_installed as installed;
 pub use invocation::invocation;

@@ -1,6 +1,6 @@
 //! The arrows between the crates are those of ARCHITECTURE.md, and there are no others.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Each crate, and those of ours that it may use.
 const ARROWS: [(&str, &[&str]); 19] = [
@@ -83,6 +83,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
         "crates/testkit",
         &[
             "bonded-host",
+            "bonded-installed",
             "bonded-kernel",
             "bonded-state",
             "bonded-tools",
@@ -92,6 +93,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "bonded-workspace-rules",
         ],
     ),
+    ("crates/installed", &[]),
     ("xtask", &[]),
 ];
 
@@ -172,6 +174,46 @@ fn the_crates_that_decide_carry_the_kernels_bans_and_use_nothing_that_acts() {
         let libraries = section.lines().skip(1).filter(|line| !line.is_empty());
         for library in libraries.filter_map(|line| line.split(['.', ' ', '=']).next()) {
             assert!(PURE_LIBRARIES.contains(&library), "{name} uses {library}");
+        }
+    }
+}
+
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).expect("it can be listed") {
+        let path = entry.expect("it can be read").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Writes tables of the kernel, for the automaton that the kernel has, and is built without any crate of ours.
+const GENERATOR: &str = "xtask/src/tokens/measure.rs";
+
+#[test]
+fn no_crate_takes_the_sources_of_another() {
+    let attribute = concat!("#[", "path = \"");
+    for (name, _) in ARROWS {
+        let home = root().join(name).canonicalize().expect("it is there");
+        let mut found = vec![];
+        sources(&home, &mut found);
+        for path in found.iter().filter(|it| !it.ends_with(GENERATOR)) {
+            let text = std::fs::read_to_string(path).expect("it is text");
+            for line in text
+                .lines()
+                .filter_map(|it| it.trim().strip_prefix(attribute))
+            {
+                let taken = line.trim_end_matches("\"]");
+                let taken = path.parent().expect("a directory").join(taken);
+                let taken = taken.canonicalize().expect("it leads to a file");
+                assert!(
+                    taken.starts_with(&home),
+                    "{} takes {taken:?}",
+                    path.display()
+                );
+            }
         }
     }
 }

@@ -125,19 +125,21 @@ fn offered_model(model: &Value) -> Option<OfferedModel> {
     Some(OfferedModel {
         id: id.to_owned(),
         window: listed_tokens(model),
-        price: model.get("pricing").and_then(price),
+        price: model.get("pricing").and_then(|it| price(id, it)),
     })
 }
 
 /// As OpenRouter writes it: dollars a token, as texts. What is not exactly an amount is no price, and neither is one that
-/// asks something for each request beside its tokens.
-fn price(pricing: &Value) -> Option<Price> {
+/// asks something for each request beside its tokens. A server that does not know a price may write 0: only a model that
+/// is called free by its name costs nothing.
+fn price(id: &str, pricing: &Value) -> Option<Price> {
     let rate = |key: &str| -> Option<u64> {
         let dollars: Money = pricing.get(key)?.as_str()?.parse().ok()?;
         Some(dollars.0)
     };
     let (input, output) = (rate("prompt")?, rate("completion")?);
-    if rate("request").is_some_and(|each| each > 0) {
+    let is_nothing = input == 0 && output == 0;
+    if rate("request").is_some_and(|each| each > 0) || (is_nothing && !id.ends_with(":free")) {
         return None;
     }
     Some(Price {
@@ -231,7 +233,8 @@ mod tests {
             { "id": "b/two", "context_length": 200_000, "pricing": { "prompt": "0.00000025", "completion": "0.000002" } },
             { "id": "a/one" },
             { "id": "d/each", "pricing": { "prompt": "0", "completion": "0", "request": "0.01" } },
-            { "id": "e/free", "pricing": { "prompt": "0", "completion": "0", "request": "0" } },
+            { "id": "e/one:free", "pricing": { "prompt": "0", "completion": "0", "request": "0" } },
+            { "id": "f/unknown", "pricing": { "prompt": "0", "completion": "0" } },
             { "id": "c/odd", "context_length": -1, "pricing": { "prompt": "-1", "completion": "-1" } },
             { "id": "a/one" }, { "nothing": 1 }, 7,
         ]});
@@ -242,7 +245,8 @@ mod tests {
                 ("b/two".into(), Some(200_000), Some(2_000_000)),
                 ("c/odd".into(), None, None),
                 ("d/each".into(), None, None),
-                ("e/free".into(), None, Some(0)),
+                ("e/one:free".into(), None, Some(0)),
+                ("f/unknown".into(), None, None),
             ]
         );
         let google = json!({ "models": [

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::fault::{Fault, RuleFields};
 use super::surroundings::Surroundings;
-use rule_action::RuleAction as _;
+use rule_action::{ActionNeeds, REQUEST, RuleAction};
 
 pub use looping::{LoopAction, memory_name};
 pub use plain::{AddKeywordAction, MoveAction, NotifyAction};
@@ -51,38 +51,9 @@ macro_rules! actions {
                 }
             }
 
-            /// What the run is asked, where the action says it.
-            pub fn request(&self) -> Option<&str> {
+            fn needs(&self) -> ActionNeeds<'_> {
                 match self {
-                    $(Self::$variant(action) => action.request(),)*
-                }
-            }
-
-            /// What no other run may use while this one goes on, as the action names it.
-            pub fn exclusive(&self) -> Option<Resource<'_>> {
-                match self {
-                    $(Self::$variant(action) => action.exclusive(),)*
-                }
-            }
-
-            /// The prompt file that is read before a rule with the action is taken.
-            pub fn prompt_path(&self) -> Option<&str> {
-                match self {
-                    $(Self::$variant(action) => action.prompt_path(),)*
-                }
-            }
-
-            /// What the action wants of the note that the event is about.
-            pub fn needs_note(&self) -> NeedsNote {
-                match self {
-                    $(Self::$variant(action) => action.needs_note(),)*
-                }
-            }
-
-            /// Whether it signs what it sends, with the secret of its rule.
-            pub fn is_signed(&self) -> bool {
-                match self {
-                    $(Self::$variant(action) => action.is_signed(),)*
+                    $(Self::$variant(action) => action.needs(),)*
                 }
             }
 
@@ -91,6 +62,14 @@ macro_rules! actions {
                 match self {
                     $(Self::$variant(action) => action.words(),)*
                 }
+            }
+        }
+
+        /// Whether runs of actions of a kind are asked something.
+        fn is_asked(kind: &str) -> bool {
+            match kind {
+                $($kind => <$action as RuleAction>::IS_ASKED,)*
+                _ => false,
             }
         }
 
@@ -130,6 +109,31 @@ actions! {
 }
 
 impl Action {
+    /// What the run is asked, where the action says it.
+    pub fn request(&self) -> Option<&str> {
+        self.needs().request
+    }
+
+    /// What no other run may use while this one goes on, as the action names it.
+    pub fn exclusive(&self) -> Option<Resource<'_>> {
+        self.needs().exclusive
+    }
+
+    /// The prompt file that is read before a rule with the action is taken.
+    pub fn prompt_path(&self) -> Option<&str> {
+        self.needs().prompt_path
+    }
+
+    /// What the action wants of the note that the event is about.
+    pub fn needs_note(&self) -> NeedsNote {
+        self.needs().note
+    }
+
+    /// Whether it signs what it sends, with the secret of its rule.
+    pub fn is_signed(&self) -> bool {
+        self.needs().is_signed
+    }
+
     /// Reads the action of a rule of a workspace. Either all is well, or everything that is not comes back.
     pub fn read(
         written: &Value,
@@ -159,6 +163,29 @@ pub(super) fn schema() -> Value {
         "required": ["kind"],
         "oneOf": kinds,
     })
+}
+
+/// What a person may say who launches a rule.
+const LAUNCH: &[FormRow] = &[FormRow::new("request", REQUEST, "What the run is asked")];
+
+/// Whether a run of this action may be asked this in place of what the action says.
+pub(super) fn check_request(written: &Value, request: &str) -> Result<(), String> {
+    let kind = written["kind"].as_str().unwrap_or_default();
+    if !is_asked(kind) {
+        return Err(format!(
+            "the action {kind} asks no agent: launch the rule without a request"
+        ));
+    }
+    let mut faults: Vec<Fault> = vec![];
+    let given = json!({ "request": request });
+    if let Some(mut fields) = RuleFields::of(&given, "", &mut faults) {
+        fields.hold_to(LAUNCH);
+        fields.text_row("request");
+    }
+    match faults.first() {
+        None => Ok(()),
+        Some(fault) => Err(fault.to_string()),
+    }
 }
 
 /// Reads the action at a pointer. Whatever was found wrong is in `faults`.

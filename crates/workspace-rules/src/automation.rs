@@ -22,6 +22,9 @@ pub struct RunQueued {
     pub triggering_event_id: EventId,
     /// The depth of what the run will write.
     pub depth: u32,
+    /// What the person who launched it asked, in place of what the rule asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
 }
 
 /// A run of a rule, as it ended.
@@ -105,6 +108,9 @@ pub struct AutomationRun {
     pub status: RunStatus,
     /// The depth of what the run writes, which its rule bounds.
     pub depth: u32,
+    /// What the person who launched it asked, in place of what the rule asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// When the rule fired.
     pub queued_at: Millis,
     /// When it was driven for the first time; absent while it is queued, or where it never began.

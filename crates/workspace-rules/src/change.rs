@@ -167,6 +167,9 @@ pub struct Fire {
     pub triggering_event_id: EventId,
     /// The depth of what the run will write.
     pub depth: u32,
+    /// What the run is asked in place of what the rule asks: of a person who may write rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
 }
 
 /// How a run of a rule goes on.

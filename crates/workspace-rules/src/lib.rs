@@ -39,6 +39,7 @@ mod sentence;
 mod subject;
 mod surroundings;
 mod text;
+mod trigger;
 
 pub use action::{
     Action, AddKeywordAction, LoopAction, MoveAction, NeedsNote, NotifyAction, Resource, RunAction,
@@ -78,7 +79,7 @@ pub use prompt_file::{
 };
 pub use refused::Refused;
 pub use role::{Permission, Role};
-pub use rule::{CHAIN_DEPTH, Rule, RuleDraft, Trigger};
+pub use rule::{CHAIN_DEPTH, Rule, RuleDraft};
 pub use rule_form::rule_schema;
 pub use schedule::{
     CAUGHT_UP_MAX, CLOCK_CORRECTED_MS, CatchUp, Due, Instants, LeftOut, ON_TIME_MS, Overlap,
@@ -92,3 +93,4 @@ pub use surroundings::{BadSchedule, Surroundings};
 pub use text::{
     SNIPPET_CHARS_MAX, headings_and_body, index_text, meaning_text, search_terms, snippet,
 };
+pub use trigger::Trigger;

@@ -74,6 +74,11 @@ pub enum Refused {
         "event {event_id} belongs to another workspace than the rule: launch it with an event of its own, or without one"
     )]
     ForeignEvent { event_id: EventId },
+    /// A launch asks something else than the run that the same event has set off.
+    #[error(
+        "the rule has already run for this event and was asked something else; see run {run_id}, or launch it without the event"
+    )]
+    OtherRequest { run_id: RunId },
     /// An owner of a workspace wanted to remove or demote the owner of the installation.
     #[error(
         "this is the owner of the installation: other owners of the workspace can neither remove nor demote them"
@@ -141,7 +146,9 @@ impl Refused {
     pub const fn code(&self) -> Code {
         match self {
             Self::BadRequest { .. } | Self::CursorMoved { .. } => Code::BadRequest,
-            Self::RunCannotMove { .. } | Self::UserDisabled { .. } => Code::Conflict,
+            Self::RunCannotMove { .. } | Self::OtherRequest { .. } | Self::UserDisabled { .. } => {
+                Code::Conflict
+            }
             Self::UserNotFound { .. } => Code::UserNotFound,
             Self::TokenUnknown | Self::PasswordChanged => Code::InvalidCredentials,
             Self::SessionOver => Code::AuthRequired,
@@ -208,6 +215,7 @@ impl Refused {
             | Self::WorkspaceForbidden { .. }
             | Self::CrossWorkspaceRejected { .. }
             | Self::ForeignEvent { .. }
+            | Self::OtherRequest { .. }
             | Self::OwnerOfAll
             | Self::UserNotFound { .. }
             | Self::UserDisabled { .. }

@@ -3,7 +3,7 @@
 use bonded_kernel::{FormKind, FormRow, ID_PATTERN, SCHEMA_ROW, form_schema, words};
 use serde_json::{Value, json};
 
-use super::rule::{TRIGGERS, Trigger};
+use super::trigger::{TRIGGERS, Trigger};
 use super::{action, condition, schedule};
 
 /// A longer chain is almost certainly a circle.

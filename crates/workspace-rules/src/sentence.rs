@@ -3,8 +3,9 @@
 //! It is there to be read beside the rule, by who wrote it: a rule that says something else than was meant is found out
 //! before it fires.
 
-use super::rule::{RuleDraft, Trigger};
+use super::rule::RuleDraft;
 use super::surroundings::Surroundings;
+use super::trigger::Trigger;
 
 impl RuleDraft {
     /// The rule as one sentence. A part that cannot be read on this host is named as such.

@@ -8,9 +8,9 @@ use bonded_workspace_rules::{Actor, Chain, Change};
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
+use super::actions::Actions;
 use super::active::Active;
 use super::config::HostSurroundings;
-use super::firing::Actions;
 use super::operator::OperatorSink;
 use crate::store::{CommittedWrite, WorkspaceError, WorkspaceStore, Write};
 

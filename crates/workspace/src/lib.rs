@@ -22,6 +22,7 @@
 //!    by that: the sockets of the server (`WorkspaceStore::changed`), the engine's matcher and the indexer
 //!    (`WorkspaceStore::changed_any`). They read the events anew, so that nothing depends on who was awake.
 
+mod actions;
 mod active;
 mod agent_runs;
 pub mod attachments;
@@ -52,15 +53,17 @@ pub mod store;
 mod target;
 pub mod times;
 mod wall_clock;
+mod webhook_address;
 mod webhooks;
 mod work_process;
 
+pub use actions::Actions;
 pub use agent_runs::{AgentRuns, performed};
 pub use cron::{BadCron, Cron, FiringTime};
 pub use embeddings::{BadEmbedder, Embedder, QUERY_TIMEOUT_MS};
 pub use engine::Engine;
 pub use engine_state::EngineSettings;
-pub use firing::{Actions, Firing, Performed, Performs};
+pub use firing::{Firing, Performed, Performs};
 pub use hook_secret::{
     HookSecret, ID_HEADER, REPLAY_WINDOW_SECONDS, SIGNATURE_HEADER, TIMESTAMP_HEADER,
 };

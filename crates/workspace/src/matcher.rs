@@ -225,6 +225,7 @@ impl Matcher {
             rule_id: live.rule.rule_id,
             triggering_event_id: event.event_id,
             depth: event.chain.depth.saturating_add(1),
+            request: None,
         };
         let holds = |live: &&LiveRule| live.condition.holds(&facts);
         Ok(meant.into_iter().filter(holds).map(fire).collect())

@@ -242,6 +242,7 @@ impl ScheduledRule {
             rule_id: self.rule.rule_id,
             triggering_event_id: event,
             depth: 1,
+            request: None,
         }
     }
 }

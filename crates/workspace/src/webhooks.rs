@@ -4,7 +4,6 @@
 //! taken. A process that dies in between leaves a run that is taken up again, so a message arrives at least once, each
 //! time with the same `webhook-id`, which is the id of the run. Whoever receives it leaves out what it has seen.
 
-mod address;
 mod message;
 
 use std::net::SocketAddr;
@@ -24,7 +23,6 @@ use super::config::HostSurroundings;
 use super::firing::{Firing, Performed, Performs};
 use super::hook_secret::{HookSecret, ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER};
 use crate::store::WorkspaceStore;
-pub(crate) use address::{AllowedWebhooks, checked as checked_webhook};
 
 /// How often a message is sent before its run fails.
 const ATTEMPTS_MAX: u32 = 5;

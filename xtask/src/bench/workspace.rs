@@ -4,7 +4,6 @@ mod idle;
 mod load;
 mod loops;
 mod requests;
-mod served;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +11,7 @@ use std::process::Command;
 use super::figure::Figure;
 use super::process::measure as measure_process;
 use super::rig::Rig;
+use super::served;
 use crate::fault::Fault;
 
 pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
@@ -22,7 +22,7 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
 }
 
 /// A new data directory, as a person makes one.
-fn data_dir(rig: &Rig, name: &str) -> Result<PathBuf, Fault> {
+pub(super) fn data_dir(rig: &Rig, name: &str) -> Result<PathBuf, Fault> {
     let dir = rig.path(name);
     let mut init = Command::new(&rig.programs.bonded);
     init.arg("init").arg(&dir);

@@ -16,9 +16,10 @@ const BOOKS: [(&str, &str, &str); 2] = [
 const WORKSPACE_CODES: &str = "crates/workspace-rules/src/code.rs";
 
 /// Where the workspace's codes are known by their list: none is written out here again.
-const USERS: [&str; 5] = [
+const USERS: [&str; 6] = [
     "crates/workspace-rules/src",
     "crates/workspace/src",
+    "crates/serve/src/json_api",
     "crates/serve/src/workspace",
     "crates/bonded/src/workspace",
     "crates/bonded/src/commands",

@@ -169,6 +169,7 @@ async fn launch(book: &Notebook, named: &str, event: Option<&str>) -> Result<(),
         rule_id: rule.rule_id,
         triggering_event_id: event,
         depth: 1,
+        request: None,
     };
     if let WriteOutcome::Run(run) = book.write(Change::Fire(fire)).await?.outcome {
         output::stderr(&format!("the run is {}", run.status.as_str()));

@@ -15,13 +15,13 @@ use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::render::table::{self, Side};
 use bonded_host::shapes::text;
+use bonded_serve::json_api::refusal::ApiRefusal;
 use bonded_serve::workspace::api::auth::{check_name, check_password};
 use bonded_serve::workspace::api::users::INVITATION_HOURS;
 use bonded_serve::workspace::clock::now;
 use bonded_serve::workspace::data_dir::{DataDir, TransferError};
 use bonded_serve::workspace::ids;
 use bonded_serve::workspace::password::{self, random_token};
-use bonded_serve::workspace::refusal::WorkspaceRefusal;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 /// More than any password may have; the rest of stdin is not read.
@@ -76,7 +76,7 @@ pub(crate) async fn user(args: &UserArgs) -> Result<ExitCode, CliError> {
 }
 
 /// The code first, as programs meet it over HTTP.
-fn refused(refusal: &WorkspaceRefusal) -> CliError {
+fn refused(refusal: &ApiRefusal) -> CliError {
     CliError::new(
         Code::Refused,
         format!("{}: {}", refusal.code, refusal.message),

@@ -70,18 +70,18 @@ pub(crate) async fn find_run_to_steer(
     )))
 }
 
-/// One of the ways to open a store.
-type Opening = fn(Option<&Path>) -> Result<Arc<dyn Store>, CliError>;
-
 enum Found {
     InStore(Arc<dyn Store>, RunId),
     InWorkspace(InWorkspace),
 }
 
+/// Opens a store to read it, or to steer its runs.
+type Opener = fn(Option<&Path>) -> Result<Arc<dyn Store>, CliError>;
+
 async fn find_anywhere(
     argument: Option<&Path>,
     named: &str,
-    open: Opening,
+    open: Opener,
 ) -> Result<Found, CliError> {
     let unknown = match open(argument) {
         Ok(store) => match find_run(&*store, named).await {

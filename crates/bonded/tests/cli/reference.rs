@@ -145,15 +145,20 @@ fn a_mistyped_flag_is_answered_with_the_one_that_was_meant() {
         ("--max-turn", "--max-turns"),
         ("--jsn", "--json"),
     ] {
-        let refused = place.bonded(&["run", typed, "x", "the goal"]);
-        assert_eq!(refused.code, Some(4), "{refused:?}");
-        assert!(
-            refused.stderr.contains(&format!("'{meant}'")),
-            "{}",
-            refused.stderr
+        let expected = format!(
+            "error[usage]: bonded run has no option {typed}. Did you mean {meant}?\n  \
+             list the options: bonded run --help\n  more: bonded explain usage\n"
         );
-        assert_eq!(refused.stdout, "");
+        for words in [&[typed, "x"][..], &[&format!("{typed}=x")]] {
+            let refused = place.bonded(&[&["run"], words, &["the goal"]].concat());
+            assert_eq!(refused.code, Some(4), "{refused:?}");
+            assert_eq!(refused.stderr, expected);
+            assert_eq!(refused.stdout, "");
+        }
     }
+    let far = place.bonded(&["rule", "list", "--frobnicate"]);
+    let expected = "error[usage]: bonded rule list has no option --frobnicate\n";
+    assert!(far.stderr.starts_with(expected), "{}", far.stderr);
     let command = place.bonded(&["resmue", "x"]);
     assert_eq!(command.code, Some(4));
     let meant = "there is no command resmue. Did you mean resume?";

@@ -3,15 +3,35 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use bonded_testkit::installed::installed;
 use bonded_testkit::place::program;
 
 /// Two browsers at a time: each has processes of its own, and more of them only wait for each other.
-static BROWSERS: [Mutex<()>; 2] = [Mutex::new(()), Mutex::new(())];
-static NEXT: AtomicUsize = AtomicUsize::new(0);
+static PLACES: Mutex<usize> = Mutex::new(2);
+static LEFT: Condvar = Condvar::new();
+
+/// One of the places for a browser. Whoever comes takes the one that is free first.
+struct Place;
+
+impl Place {
+    fn take() -> Self {
+        let places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = LEFT
+            .wait_while(places, |it| *it == 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        *places -= 1;
+        Self
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *PLACES.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        LEFT.notify_one();
+    }
+}
 
 /// A check that takes longer has hung.
 const CHECK_MS_MAX: u32 = 240_000;
@@ -37,8 +57,7 @@ fn node() -> Option<Command> {
 /// others can be late by more than any patience, so that what fails is tried once more: what is broken fails again.
 #[track_caller]
 fn check(name: &str) {
-    let place = &BROWSERS[NEXT.fetch_add(1, Ordering::Relaxed) % BROWSERS.len()];
-    let _place = place.lock().unwrap_or_else(PoisonError::into_inner);
+    let _place = Place::take();
     for is_last in [false, true] {
         let Some(output) = checked(name) else {
             return;
@@ -140,10 +159,26 @@ checks![
     workspace_notes,
     workspace_notes_states,
     workspace_people,
+    workspace_rows,
     workspace_rules,
     workspace_signin,
     workspace_together,
 ];
+
+/// The scenarios that people walk through in a browser are checks of the same name, and the other way round.
+#[test]
+fn every_scenario_of_the_browser_is_a_check() {
+    let page = include_str!("../../../../docs/scenarios.md");
+    let told = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let told: BTreeSet<&str> = told.filter(|it| it.starts_with("E2E-")).collect();
+    let file = pages().join("tests-browser/workspace/rows.test.mjs");
+    let checks = std::fs::read_to_string(file).expect("the checks are there");
+    let checked = checks.split("row('").skip(1);
+    let checked: BTreeSet<&str> = checked.filter_map(|it| it.split('\'').next()).collect();
+    assert_eq!(told, checked);
+}
 
 #[test]
 fn the_types_of_the_app_hold() {

@@ -443,3 +443,48 @@ fn what_a_model_says_in_another_process_is_seen_only_while_somebody_watches() {
     });
     assert_eq!(run.finish().code, Some(0));
 }
+
+/// The numbers of the entries that a page was told until the run ended, and whether it heard of the list before that.
+fn followed(lines: impl Iterator<Item = Value>) -> (Vec<u64>, bool) {
+    let (mut told, mut has_heard) = (vec![], false);
+    for line in lines {
+        has_heard |= line["kind"] == "runs";
+        told.extend(line["entry"]["seq"].as_u64());
+        if line["entry"]["kind"] == "run_ended" {
+            break;
+        }
+    }
+    (told, has_heard)
+}
+
+#[test]
+fn every_page_of_a_quick_run_gets_each_entry_once_and_hears_of_the_list_meanwhile() {
+    let place = Place::new();
+    place.write("work/a.txt", "a\n");
+    let mut turn = call("read", json!({ "path": "a.txt" }));
+    (turn["delay_ms"], turn["repeat"]) = (20.into(), 60.into());
+    let model = place.script(&[turn, done("ok")]);
+    let words = ["run", "--id", "q1", "--model", &model, "--max-turns", "100"];
+    let words = [&words[..], &["--no-progress", "0", "Read it again."]].concat();
+    let run = Process::begin(&mut place.command(&words));
+    let pages = Pages::open(&place);
+    let browser = Browser::of(&pages);
+    wait_until("the run begins", || {
+        browser.ask("GET /api/runs/q1", None).status == 200
+    });
+    let followed: Vec<_> = std::thread::scope(|scope| {
+        let pages = [0, 1, 3, 0, 5].map(|after| {
+            let lines = browser.stream(&format!("run=q1&after={after}"));
+            (after, scope.spawn(|| followed(lines)))
+        });
+        let ended = pages.map(|(after, page)| (after, page.join().expect("it ends")));
+        ended.into()
+    });
+    assert_eq!(run.finish().code, Some(0));
+    let last = browser.get("/api/runs/q1")["chain"]["entries"].as_u64();
+    let last = last.expect("a number of entries");
+    for (after, (told, has_heard)) in followed {
+        assert_eq!(told, (after + 1..=last).collect::<Vec<u64>>());
+        assert!(has_heard, "the list changed before the run ended");
+    }
+}

@@ -270,3 +270,57 @@ fn a_stream_ends_when_the_one_who_listens_has_lost_their_role() {
         "it has ended before"
     );
 }
+
+#[test]
+fn a_server_without_a_password_says_that_it_needs_to_be_set_up_until_it_has_one() {
+    let place = Place::new();
+    let (process, address) = Process::serve(&mut place.serve_data());
+    let clients = Clients::of(&place, address);
+    let site = || {
+        let site = clients.nobody().get("/api/site").is(200);
+        let names = site.as_object().expect("an object").keys().cloned();
+        (names.collect::<Vec<_>>(), site["needsSetup"].clone())
+    };
+    let told = ["has", "kind", "login", "needsSetup", "now", "version"];
+    assert_eq!(site(), (told.map(String::from).to_vec(), json!(true)));
+    // People who have only a token cannot log in.
+    clients.user("vera", Some("viewer"));
+    assert_eq!(site().1, json!(true));
+    let credentials = json!({ "username": "ana", "password": PASSWORD });
+    let stranger = clients.nobody().post("/api/setup/register", &credentials);
+    assert_eq!(stranger.status, 401, "{stranger:?}");
+    assert_eq!(site().1, json!(true));
+    let owner = &clients.owner;
+    owner.post("/api/setup/register", &credentials).is(201);
+    let told = ["has", "kind", "login", "now", "version"];
+    assert_eq!(site(), (told.map(String::from).to_vec(), Value::Null));
+    drop(process);
+    let (_process, address) = Process::serve(&mut place.serve_data());
+    let again = Client::with(&address, "").get("/api/site").is(200);
+    assert_eq!(again.get("needsSetup"), None);
+}
+
+#[test]
+fn an_agent_that_is_launched_with_a_request_is_asked_that_and_not_what_the_rule_says() {
+    let workspace = Workspace::start();
+    let owner = &workspace.clients.owner;
+    let run = |id: &str| owner.get(&format!("/api/runs/{id}")).value();
+    let goal = |id: &str| run(id)["goal"].as_str().unwrap_or_default().to_owned();
+    assert!(goal(&workspace.run).starts_with("Tidy up."));
+    let path = format!("/api/automation/runs/{}", workspace.run);
+    let rule = owner.get(&path).is(200)["rule_id"].clone();
+    let launch = format!(
+        "/api/automation/rules/{}/launch",
+        rule.as_str().expect("an id")
+    );
+    let asked = json!({ "request": "Count the files." });
+    let launched = owner.post(&launch, &asked).is(201)["run_id"].clone();
+    let launched = launched.as_str().expect("an id");
+    wait_until("it begins", || !goal(launched).is_empty());
+    let goal = goal(launched);
+    assert!(goal.starts_with("Count the files."), "{goal}");
+    assert!(
+        goal.contains("What set this off") && !goal.contains("Tidy up."),
+        "{goal}"
+    );
+}

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::SEED;
 use crate::place::{Place, finish, start};
 use crate::rng::{Rng, number, seed, tell};
 use crate::server::{Server, Shared};
+use crate::{KILLS, SEED};
 
 /// What a first start makes, one after the other.
 const MADE: [&str; 6] = [
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn a_server_that_is_killed_while_it_makes_its_directory_starts_all_the_same() {
-    let kills = number("BONDED_WORKSPACE_CRASH_KILLS");
+    let kills = number(KILLS);
     let times = kills.map_or(TIMES_DEFAULT, |kills| kills / 10);
     let seed = seed(SEED);
     tell(&format!("{SEED}={seed}"));

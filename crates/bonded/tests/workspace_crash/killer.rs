@@ -12,7 +12,6 @@ use serde_json::json;
 
 use crate::client::Request;
 use crate::model;
-use crate::notes::Acknowledged;
 use crate::place::Place;
 use crate::remains::Remains;
 use crate::rng::Rng;
@@ -71,7 +70,7 @@ pub(crate) fn storm(kills: u64, seed: u64, signals: &[Signal]) -> Remains {
 }
 
 /// Lets the writers come to their end, also where a check fails: whoever fails waits for them.
-struct Over<'a>(&'a Shared);
+pub(crate) struct Over<'a>(pub(crate) &'a Shared);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
@@ -79,8 +78,8 @@ impl Drop for Over<'_> {
     }
 }
 
-fn joined(writer: thread::ScopedJoinHandle<'_, Acknowledged>) -> Acknowledged {
-    match writer.join() {
+pub(crate) fn joined<T>(worker: thread::ScopedJoinHandle<'_, T>) -> T {
+    match worker.join() {
         Ok(told) => told,
         Err(panic) => std::panic::resume_unwind(panic),
     }
@@ -98,7 +97,7 @@ fn writer(number: u64, seed: u64, shared: &Arc<Shared>, world: &World) -> Writer
 
 /// A server says nothing that a person would have to act on. That the usual provider is away is no matter: every rule
 /// names its own.
-fn check_lines(lines: &[String]) {
+pub(crate) fn check_lines(lines: &[String]) {
     let bad = ["panicked", "error:", "rules:"];
     let found: Vec<&String> = lines
         .iter()
@@ -129,7 +128,7 @@ fn wait_for_moment(rng: &mut Rng, took: Duration, server: &Server, shared: &Shar
 }
 
 /// Waits, lets something happen once more, and waits for a moment within it.
-fn aim(server: &Server, counted: &AtomicU64, first_ms: u64, then_us: u64) {
+pub(crate) fn aim(server: &Server, counted: &AtomicU64, first_ms: u64, then_us: u64) {
     server.wait();
     thread::sleep(Duration::from_millis(first_ms));
     let before = counted.load(Ordering::Relaxed);

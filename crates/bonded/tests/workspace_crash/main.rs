@@ -10,12 +10,15 @@ use bonded_testkit::{place, rng};
 mod checks;
 mod client;
 mod first_start;
+mod hooks;
 mod killer;
 mod model;
 mod notes;
 mod remains;
 mod rules;
 mod server;
+mod storm;
+mod uploads;
 mod writer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -26,12 +29,14 @@ use rustix::process::Signal;
 
 const KILLS_DEFAULT: u64 = 12;
 
+/// How often the server is killed.
+const KILLS: &str = "BONDED_WORKSPACE_CRASH_KILLS";
 /// Which random moments and writes are chosen.
 const SEED: &str = "BONDED_WORKSPACE_CRASH_SEED";
 
 #[test]
 fn a_server_that_is_killed_under_load_loses_nothing_repeats_nothing_and_misses_nothing() {
-    let kills = number("BONDED_WORKSPACE_CRASH_KILLS").unwrap_or(KILLS_DEFAULT);
+    let kills = number(KILLS).unwrap_or(KILLS_DEFAULT);
     weather(kills, &[Signal::KILL]);
 }
 

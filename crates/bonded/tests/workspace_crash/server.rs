@@ -47,13 +47,13 @@ impl Shared {
         self.set_address(Some(address));
     }
 
-    fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         let token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         token.clone()
     }
 
     /// Waits for a server to listen.
-    fn wait_for_address(&self) -> String {
+    pub(crate) fn wait_for_address(&self) -> String {
         let began = Instant::now();
         loop {
             if let Some(address) = self.address() {

@@ -147,6 +147,7 @@ function takeAccount(account) {
 /** The first account of a server, with the token that lies in its directory. @param {{ token: string, name: string, password: string }} given */
 export async function setUp({ token, name, password }) {
   await api('POST', '/api/setup/register', { username: name, password }, undefined, { token });
+  if (site.value) site.value = { ...site.value, needsSetup: false };
   await signIn({ name, password });
 }
 

@@ -46,21 +46,35 @@ const guarded = (type, props, ...children) => h(type, guardedProps(type, props),
 /** @type {(strings: TemplateStringsArray, ...values: any[]) => any} */
 export const html = htm.bind(guarded);
 
-// One batch of changes a frame. A hidden tab has no frames, but its title and notifications must still follow.
+/** What a person does, as against what happens: the next key or click must find what this one brought about. */
+const ACTS = new Set(['click', 'keydown', 'keyup', 'input', 'change', 'submit', 'cancel', 'popstate']);
+
+// One batch of changes a frame, and one for each thing that a person does. A hidden tab has no frames, but its title and
+// notifications must still follow.
 options.debounceRendering = (flush) => {
-  let isDone = false;
   const once = () => {
-    if (!isDone) {
-      isDone = true;
-      flush();
-    }
+    if (waiting !== once) return;
+    waiting = null;
+    flush();
   };
+  waiting = once;
+  if (ACTS.has(globalThis.event?.type ?? '')) {
+    queueMicrotask(once);
+    return;
+  }
   requestAnimationFrame(once);
   setTimeout(once, 100);
 };
 
+/** The batch that waits for its frame. @type {(() => void) | null} */
+let waiting = null;
+
+// Who acts, acts on the page as it is by now. A field that was written in is newer than what the page knows of it, so that
+// a batch must wait until the page was told.
+for (const type of ACTS) addEventListener(type, () => waiting?.(), { capture: !['input', 'change'].includes(type) });
+
 /**
- * Draws what a change asks for before the next key is pressed.
+ * Draws what a change asks for in this moment: for those who act on what is drawn, such as moving the focus there.
  * @param {() => void} change
  */
 export function drawnAtOnce(change) {

@@ -1,6 +1,6 @@
 // Changes as they happen: a stream of lines, or asking again every five seconds where there is none.
 import { ApiError, readSite, send } from './api.js';
-import { auth, connection, setClock } from './state.js';
+import { auth, connection, now, setClock } from './state.js';
 
 const POLL_MS = 5000;
 // The server sends a beat every ten seconds. A stream that is silent for longer is dead, whatever the socket says.
@@ -139,7 +139,7 @@ async function pollFor(times) {
 function setMode(mode) {
   if (connection.value.mode === mode) return;
   const wasLost = connection.value.mode === 'offline';
-  connection.value = { mode, since: Date.now() };
+  connection.value = { mode, since: now.peek() };
   if (wasLost) {
     void readSite().catch(() => {});
     tellChanged();

@@ -1,7 +1,7 @@
 // Starts the app: signs in, finds the page of the address, and keeps it live.
 import { Component, render } from '../vendor/preact.js';
 import { signal } from '../vendor/signals.js';
-import { useEffect, useRef, useState } from '../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from '../vendor/hooks.js';
 import { html } from './html.js';
 import { readSite, signIn, takeUpSession } from './api.js';
 import { reconnect, stayLive } from './live.js';
@@ -73,7 +73,8 @@ const sessions = signal(0);
 function App() {
   const page = pageOf(route.value.parts);
   const place = useRef(page);
-  useEffect(() => {
+  // With the page itself: later it would take the focus from a field that was chosen meanwhile.
+  useLayoutEffect(() => {
     if (page === 'home' && auth.value === 'in') go(firstPlace(), { isReplaced: true });
     if (place.current !== page) {
       // Who reads with the keyboard begins at the new page, not where the link was.

@@ -1,6 +1,8 @@
 // What one does with notes besides writing: make, find by name, delete, restore, move, go back.
-import { api } from './api.js';
-import { go, notePath } from './router.js';
+import { batch, signal } from '../vendor/signals.js';
+import { api, newKey } from './api.js';
+import { drawnAtOnce } from './html.js';
+import { go, notePath, route } from './router.js';
 import { hasRole } from './state.js';
 import { storeOf } from './note-store.js';
 import { dropNote, list, putNote } from './notes-list.js';
@@ -10,18 +12,58 @@ import { workspaceId } from './workspace.js';
 /** @typedef {import('./workspace-types.js').NoteSummary} NoteSummary */
 /** @typedef {import('./workspace-types.js').Hit} Hit */
 
-/** The note that was just made: its title is selected, to be written over. */
-export const justMade = { id: '' };
+/**
+ * Where one writes: in the title or in the text, and between which letters.
+ * @typedef {{ isText: boolean, from: number, to: number }} Place
+ */
 
-/** Makes a note and opens it at once. @param {{ title?: string, keywords?: string[], folder?: string }} [given] @returns {Promise<Note>} */
-export async function makeNote(given = {}) {
+/** The note that was just made, and where in it one was writing already. @type {{ id: string, place: Place | null }} */
+export const justMade = { id: '', place: null };
+
+/**
+ * A note that the server does not have yet, with what was written into it meanwhile. `from` is the page that it is shown on.
+ * @typedef {{ title: string, markdown: string, from: string, error: unknown, send: () => Promise<void> }} Making
+ */
+
+/** @type {import('../vendor/signals.js').Signal<Making | null>} */
+export const making = signal(null);
+
+/** @param {Partial<Making>} part */
+export const writeInto = (part) => void (making.value = making.value && { ...making.value, ...part });
+
+/** Makes a note. One writes in it from this moment on, also while the server is asked. @param {{ title?: string, keywords?: string[], folder?: string }} [given] */
+export function makeNote(given = {}) {
+  if (making.value) return;
   const { folder, ...fields } = given;
-  const note = await api('POST', '/api/notes', { workspace_id: workspaceId(), markdown: '', ...fields, ...(folder ? { metadata: { folder } } : {}) });
-  putNote({ ...note, ...(folder ? { folder } : {}) });
-  storeOf(note.note_id, note);
-  justMade.id = note.note_id;
-  go(notePath(note.note_id) + location.search);
-  return note;
+  const body = { workspace_id: workspaceId(), markdown: '', ...fields, ...(folder ? { metadata: { folder } } : {}) };
+  const key = newKey();
+  const send = async () => {
+    writeInto({ error: null });
+    try {
+      const note = await api('POST', '/api/notes', body, undefined, { key });
+      await takeUp({ ...note, ...(folder ? { folder } : {}) });
+    } catch (error) {
+      writeInto({ error });
+    }
+  };
+  justMade.place = null;
+  making.value = { title: given.title ?? '', markdown: '', from: route.value.path, error: null, send };
+  void send();
+}
+
+/** The note is there: what was written meanwhile is its first change. @param {Note} note */
+async function takeUp(note) {
+  putNote(note);
+  const store = storeOf(note.note_id, note);
+  await store.opened;
+  drawnAtOnce(() => batch(() => {
+    const { title, markdown, from } = /** @type {Making} */ (making.value);
+    making.value = null;
+    if (title.trim() !== '' || markdown !== '') store.write({ ...(title.trim() === '' ? {} : { title }), markdown });
+    if (route.value.path !== from) return;
+    justMade.id = note.note_id;
+    go(notePath(note.note_id) + location.search);
+  }));
 }
 
 /** @param {string} text */
@@ -51,7 +93,7 @@ export async function openNamed(name) {
   const title = name.split('#')[0].trim() || name;
   const id = await findByName(title);
   if (id) go(notePath(id) + location.search);
-  else if (hasRole('editor')) await makeNote({ title });
+  else if (hasRole('editor')) makeNote({ title });
   return id !== null || hasRole('editor');
 }
 

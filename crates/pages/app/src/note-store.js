@@ -37,7 +37,7 @@ export function storeOf(noteId, fresh) {
   if (!store) {
     store = new NoteStore(noteId);
     stores.set(noteId, store);
-    void store.open(fresh);
+    store.opened = store.open(fresh);
   }
   return store;
 }
@@ -384,7 +384,8 @@ export class NoteStore {
     if (merge.isClean && title !== null) {
       this.base = theirs;
       this.choice.value = null;
-      this.putMerged({ title, markdown: mergedText(merge), keywords: mergeSet(base.keywords, mine.keywords, theirs.keywords) }, by);
+      // A title that only one side changed stays as it is being written, with the space before the next word.
+      this.putMerged({ title: title === myTitle ? mine.title : title, markdown: mergedText(merge), keywords: mergeSet(base.keywords, mine.keywords, theirs.keywords) }, by);
       return;
     }
     this.choice.value = { theirs, by, merge, title: title === null ? { base: base.title, mine: myTitle, theirs: theirs.title } : null };
@@ -483,6 +484,8 @@ export class NoteStore {
     });
   }
 
+  /** @type {Promise<void>} */
+  opened = Promise.resolve();
   /** @type {Promise<boolean> | null} */
   writing = null;
   isStale = false;

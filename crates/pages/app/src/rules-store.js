@@ -67,8 +67,14 @@ export const enableRule = (rule, enabled) => api('PATCH', `/api/automation/rules
 /** @param {Rule} rule */
 export const deleteRule = (rule) => api('DELETE', `/api/automation/rules/${rule.rule_id}?base_version=${rule.version}`);
 
-/** @param {string} ruleId @param {string | null} eventId @returns {Promise<RuleRun>} */
-export const launchRule = (ruleId, eventId) => api('POST', `/api/automation/rules/${ruleId}/launch`, eventId ? { triggering_event_id: eventId } : {});
+/** @param {string} ruleId @param {{ triggering_event_id?: string, request?: string }} given @returns {Promise<RuleRun>} */
+export const launchRule = (ruleId, given) => api('POST', `/api/automation/rules/${ruleId}/launch`, given);
+
+/** Where an action says what its agent is asked; other actions ask nothing. @type {Record<string, string>} */
+const ASKED_IN = { kjxlkj_agent: 'request', run: 'goal' };
+
+/** What the agent of a rule is asked, or null where there is none. @param {any} action @returns {string | null} */
+export const requestOf = (action) => (action?.kind in ASKED_IN ? String(action[ASKED_IN[action.kind]] ?? '') : null);
 
 /** @param {string} ruleId @param {number} offset @returns {Promise<{ runs: RuleRun[], next_offset: number | null }>} */
 export const readRuns = (ruleId, offset) => api('GET', `/api/automation/runs?workspace_id=${workspaceId()}&rule_id=${ruleId}&limit=30&offset=${offset}`);

@@ -1,7 +1,7 @@
 // What happens in the workspace, as it happens: a socket, or asking again every five seconds where a socket cannot be opened.
 import { effect } from '../vendor/signals.js';
 import { readSite, takeUpSession } from './api.js';
-import { auth, say, tries, wire, workspaces } from './state.js';
+import { auth, now, say, tries, wire, workspaces } from './state.js';
 import { actorName, isMine, readQueueCount, readWorkspaces } from './workspace.js';
 
 const PING_MS = 10_000;
@@ -77,7 +77,7 @@ async function hasWorkspace() {
 
 /** @param {'live' | 'polling' | 'offline'} mode */
 function setMode(mode) {
-  if (wire.value.mode !== mode) wire.value = { mode, since: Date.now() };
+  if (wire.value.mode !== mode) wire.value = { mode, since: now.peek() };
 }
 
 /** Whether the server answers at all; also finds out that it is another build, or that the session ended. */

@@ -20,7 +20,7 @@
  * @typedef {{ loop: number, instruction: string, outcome: string, about?: string, code?: string, note_id?: string, version?: number }} OperationSummary
  * @typedef {{ run_id: string, rule_id: string, workspace_id: string, status: string, error_code: string | null, queued_at: string,
  *   started_at: string | null, finished_at: string | null, triggering_event_id: string, depth: number, result_json: any,
- *   audit: any, operations?: Operation[] }} RuleRun
+ *   audit: any, request?: string | null, operations?: Operation[] }} RuleRun
  * @typedef {{ title?: string, markdown?: string, note_kind?: string, keywords?: string[], metadata?: Record<string, any> }} ProposedText
  * @typedef {{ operation_id: string, operation_index: number, run_id: string, rule_id?: string, note_id: string | null, kind: string,
  *   status: string, diff: string, digest: string, base_version: number | null, proposed_at: string, decided_at: string | null,

@@ -9,6 +9,9 @@ const REPLY = '<record_add><keywords>found</keywords><value>{"title": "Proposed 
   + '<record_add><keywords>found</keywords><value>{"title": "Proposed three", "markdown": "to be rejected\\n"}</value></record_add>'
   + '<ram_add><key>plan</key><value>file it</value></ram_add><record_issue><key>Duplicate</key><value>Two notes say the same.</value><metadata>{}</metadata></record_issue>';
 
+/** What the model was asked. */
+const asked = [];
+
 /** A provider that always says the same. */
 function startModel() {
   const server = http.createServer((request, response) => {
@@ -16,8 +19,9 @@ function startModel() {
     request.on('data', (it) => chunks.push(it));
     request.on('end', () => {
       if (request.method === 'GET') return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [{ id: 'scripted' }] }));
-      const asked = JSON.parse(Buffer.concat(chunks).toString());
-      if (!asked.stream) return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: REPLY }, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 1 } }));
+      const text = Buffer.concat(chunks).toString();
+      asked.push(text);
+      if (!JSON.parse(text).stream) return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: REPLY }, finish_reason: 'stop' }], usage: { prompt_tokens: 1, completion_tokens: 1 } }));
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(`data: ${JSON.stringify({ choices: [{ delta: { role: 'assistant', content: REPLY }, finish_reason: null }] })}\n\n`);
       response.write(`data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: 'stop' }] })}\n\n`);
@@ -43,10 +47,14 @@ test('what an agent proposes is applied, edited and rejected; its run can be see
   const rule = await world.workspace.api('POST', '/api/automation/rules', { workspace_id: world.workspace.id, name: 'Find things', trigger: 'manual', condition_json: {}, action_json: { kind: 'kjxlkj_agent', mode: 'reviewed', request: 'Find things.', loop: { max_iterations: 1, loop_delay_ms: 0, idle_delay_ms: 0 } } });
   const { page, context, faults } = await openSigned(world, `/rules/${rule.rule_id}`);
   await page.getByRole('button', { name: 'Launch once' }).click();
+  assert.equal(await page.getByLabel('Request, for this run only').inputValue(), 'Find things.');
+  await page.getByLabel('Request, for this run only').fill('Find <b>other</b> things.');
   await page.getByRole('button', { name: 'Launch', exact: true }).click();
-  await page.locator('.loop').first().waitFor({ timeout: 30_000 });
-  await until(page, () => document.querySelector('.loop')?.innerText.includes('proposed'), undefined, 20_000);
+  await page.locator('.loop').first().waitFor();
+  await until(page, () => document.querySelector('.loop')?.innerText.includes('proposed'));
   assert.match(await page.locator('.loop').first().innerText(), /plan/, 'what it left in its memory');
+  assert.match(await page.locator('.rrun-in').innerText(), /Launched with the request\s+Find <b>other<\/b> things\./);
+  assert.ok(asked.some((it) => it.includes('Find <b>other</b> things.')) && !asked.some((it) => it.includes('Find things.')), 'the model was asked this, and not what the rule says');
   await page.locator('.side').getByRole('link', { name: /Review/ }).click();
   const card = (name) => page.locator('.change', { hasText: name });
   await card('Proposed one').getByRole('button', { name: 'Apply', exact: true }).click();

@@ -12,7 +12,7 @@ export { OWNER };
 
 let browser;
 const launch = async () => (browser ??= await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--force-color-profile=srgb', '--font-render-hinting=none'],
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox', '--force-color-profile=srgb', '--font-render-hinting=none'],
 }));
 
 /** A workspace with its proxy, for one file of checks. */
@@ -33,6 +33,7 @@ export async function startWorld(how) {
 /** @param {{ width?: number, height?: number, theme?: string, script?: () => void }} [how] */
 export async function openPage(world, at, how = {}) {
   const context = await (await launch()).newContext({ viewport: { width: how.width ?? 1440, height: how.height ?? 900 }, colorScheme: how.theme ?? 'light', permissions: ['clipboard-read', 'clipboard-write'] });
+  context.setDefaultTimeout(PATIENCE);
   const faults = [];
   if (how.script) await context.addInitScript(how.script);
   await context.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
@@ -42,8 +43,12 @@ export async function openPage(world, at, how = {}) {
   return { page, context, faults };
 }
 
+/** Whose page it is. */
+const worlds = new WeakMap();
+
 /** Errors of scripts, violations of the policy, requests to others. What a cut connection says is no fault. */
 export function watch(page, world, faults) {
+  worlds.set(page, world);
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('console', (message) => message.type() === 'error' && !/Failed to load resource|WebSocket connection/.test(message.text()) && faults.push(`console: ${message.text()}`));
   page.on('request', (request) => {
@@ -75,11 +80,14 @@ export async function makeMember(world, name, role) {
   return { name, password, user_id };
 }
 
+/** Long enough for a busy machine: a check that waits this long has failed. */
+export const PATIENCE = 30_000;
+
 /** Waits until something holds in the page; checks never sleep for a fixed time. */
-export const until = (page, holds, argument, timeout = 10_000) => page.waitForFunction(holds, argument, { timeout });
+export const until = (page, holds, argument, timeout = PATIENCE) => page.waitForFunction(holds, argument, { timeout });
 
 /** Waits until something holds here. */
-export async function eventually(holds, what, timeout = 10_000) {
+export async function eventually(holds, what, timeout = PATIENCE) {
   const end = Date.now() + timeout;
   for (;;) {
     const found = await holds();
@@ -89,7 +97,30 @@ export async function eventually(holds, what, timeout = 10_000) {
   }
 }
 
-export const saved = (page, timeout) => until(page, () => document.querySelector('.save')?.innerText.includes('Saved'), undefined, timeout);
+/**
+ * Waits until the page says that its note is saved. The server must have it then, as it is on the page and with the version
+ * that the page says: a page that says so before is at fault, however soon it is true.
+ */
+export async function saved(page) {
+  await eventually(async () => {
+    const shown = await page.evaluate(shownNote);
+    if (!shown) return false;
+    const stored = await worlds.get(page).readNote(shown.id);
+    // Another person wrote meanwhile: the page will show it.
+    if (stored.version > shown.version) return false;
+    const { version, title, markdown } = stored;
+    assert.deepEqual({ version, title, text: markdown.replaceAll('\r\n', '\n') }, { version: shown.version, title: shown.title ?? title, text: shown.text ?? markdown }, 'what is called saved is on the server');
+    return true;
+  }, 'it is saved');
+}
+
+/** In the page: the note that is called saved, as it is shown; a preview shows no fields. */
+function shownNote() {
+  const state = document.querySelector('.save');
+  if (!state?.innerText.includes('Saved')) return null;
+  return { id: location.pathname.split('/')[2], version: Number(state.dataset.version), title: document.querySelector('.title-field')?.value, text: document.querySelector('.ed-field')?.value };
+}
+
 export const textOf = (page) => page.locator('.ed-field').inputValue();
 
 /** No part is wider than the window. */

@@ -29,7 +29,7 @@ test('what is written without a connection is kept, and saved when it is back', 
   await says(page, 'Not saved, the server does not answer');
   await page.getByText('Not connected since').first().waitFor();
   world.proxy.how.isCut = false;
-  await saved(page, 20_000);
+  await saved(page);
   assert.equal((await world.readNote(note.note_id)).markdown, 'base\nwritten offline\n');
   assert.deepEqual(faults, []);
   await context.close();
@@ -39,7 +39,7 @@ test('a draft survives the browser and the server: both end, and it is merged wi
   const note = await world.makeNote('Restart', 'one\ntwo\nthree\n');
   const require = createRequire(path.join(process.cwd(), 'x.js'));
   const profile = mkdtempSync(path.join(os.tmpdir(), 'bonded-profile-'));
-  const start = () => require('playwright-core').chromium.launchPersistentContext(profile, { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+  const start = () => require('playwright-core').chromium.launchPersistentContext(profile, { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox'] });
   let context = await start();
   let page = context.pages()[0];
   await page.goto(`${world.proxy.origin}/notes/${note.note_id}`);
@@ -58,7 +58,7 @@ test('a draft survives the browser and the server: both end, and it is merged wi
   await page.goto(`${world.proxy.origin}/notes`);
   await page.getByText('not saved, your draft is kept').waitFor();
   await page.goto(`${world.proxy.origin}/notes/${note.note_id}`);
-  await eventually(async () => (await world.readNote(note.note_id)).markdown === 'one, theirs\ntwo\nthree, mine\n', 'merged and saved', 20_000);
+  await eventually(async () => (await world.readNote(note.note_id)).markdown === 'one, theirs\ntwo\nthree, mine\n', 'merged and saved');
   await saved(page);
   assert.equal(await textOf(page), 'one, theirs\ntwo\nthree, mine\n');
   assert.deepEqual(faults, []);
@@ -76,7 +76,7 @@ test('a draft opens without the server, too', async () => {
   await field(page).waitFor();
   assert.equal(await textOf(page), 'base\nonly in this browser\n');
   await page.unroute(`**/api/notes/${note.note_id}`);
-  await saved(page, 20_000);
+  await saved(page);
   await context.close();
 });
 
@@ -114,7 +114,7 @@ test('a full storage is said beside Save, and what is written is still saved on 
   await field(page).fill('base\nmore\n');
   await says(page, 'storage is full');
   world.proxy.how.isCut = false;
-  await saved(page, 20_000);
+  await saved(page);
   assert.doesNotMatch(await page.locator('.save').innerText(), /full/);
   assert.equal((await world.readNote(note.note_id)).markdown, 'base\nmore\n');
   assert.deepEqual(faults, []);
@@ -125,13 +125,17 @@ test('without sockets the page asks every five seconds, and says so', async () =
   const note = await world.makeNote('No sockets', 'base\n');
   world.proxy.how.hasSockets = false;
   const { page, context, faults } = await openNote(note);
-  await page.locator('.side').getByText('Every 5 s').waitFor({ timeout: 15_000 });
+  await page.locator('.side').getByText('Every 5 s').waitFor();
   await field(page).fill('base\nsaved without a socket\n');
   await saved(page);
   await world.workspace.api('PATCH', `/api/notes/${note.note_id}`, { base_version: 2, markdown: 'base, theirs\nsaved without a socket\n' });
-  await until(page, () => document.querySelector('.ed-field').value.startsWith('base, theirs'), undefined, 15_000);
+  await until(page, () => document.querySelector('.ed-field').value.startsWith('base, theirs'));
   world.proxy.how.hasSockets = true;
-  await page.locator('.side').getByText('Live').waitFor({ timeout: 45_000 });
+  // A socket is tried again after half a minute of asking, or sooner when the browser says that the network is back.
+  await eventually(() => page.evaluate(() => {
+    dispatchEvent(new Event('online'));
+    return document.querySelector('.side').innerText.includes('Live');
+  }), 'the socket is back');
   assert.deepEqual(faults, []);
   await context.close();
 });
@@ -141,7 +145,7 @@ test('a server of another version is said; the next step loads its pages, and th
   const { page, context } = await openNote(note);
   world.proxy.how.version = '9.9.9';
   world.proxy.cut();
-  await page.getByText('The server was updated.').waitFor({ timeout: 15_000 });
+  await page.getByText('The server was updated.').waitFor();
   await page.evaluate(() => (window.isOld = true));
   await field(page).fill('base\nbefore the update\n');
   await page.locator('.side').getByRole('link', { name: 'Rules' }).click();
@@ -149,7 +153,7 @@ test('a server of another version is said; the next step loads its pages, and th
   assert.equal(await page.evaluate(() => window.isOld), undefined, 'the pages were loaded again');
   assert.equal(await page.getByText('The server was updated.').count(), 0);
   await page.goto(`${world.proxy.origin}/notes/${note.note_id}`);
-  await saved(page, 20_000);
+  await saved(page);
   assert.equal((await world.readNote(note.note_id)).markdown, 'base\nbefore the update\n');
   world.proxy.how.version = null;
   await context.close();

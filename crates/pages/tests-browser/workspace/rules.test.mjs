@@ -106,7 +106,7 @@ test('a launch is a run that can be seen', async () => {
   const rule = await world.workspace.api('POST', '/api/automation/rules', { workspace_id: world.workspace.id, name: 'By hand', trigger: 'manual', condition_json: {}, action_json: { kind: 'kjxlkj_agent', request: 'Do it.', loop: { max_iterations: 1 } } });
   const { page, context, faults } = await openSigned(world, `/rules/${rule.rule_id}`);
   await page.getByRole('button', { name: 'Launch once' }).click();
-  await page.getByRole('dialog').getByText('Do it.').waitFor();
+  assert.equal(await page.getByLabel('Request, for this run only').inputValue(), 'Do it.');
   await page.getByRole('button', { name: 'Launch', exact: true }).click();
   await until(page, () => /\/runs\/[0-9a-f-]{36}$/.test(location.pathname));
   await page.locator('.rrun').getByText(/waits|running|failed/).first().waitFor();

@@ -72,7 +72,7 @@ async function disturb(people, rand) {
     const person = people[rand(2)];
     await until(person.page, () => document.querySelector('.save') !== null);
     await person.page.reload();
-    return person.page.waitForSelector('.save', { timeout: 20_000 });
+    return person.page.waitForSelector('.save');
   }
   await world.workspace.kill();
   return world.workspace.start();

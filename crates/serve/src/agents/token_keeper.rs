@@ -10,7 +10,8 @@ use futures_util::future::BoxFuture;
 
 use super::access::Tokens;
 use super::own::{Apart, Own};
-use crate::console::access::{Access, Deed, Sight, WholeStore, root_of};
+use crate::console::ConsoleDoor;
+use crate::console::access::{Access, Deed, Sight, TokenAccess, WholeStore, root_of};
 use crate::console::refusal::ConsoleRefusal;
 
 /// Knows whose tokens there are, and what each may see.
@@ -44,13 +45,18 @@ impl TokenKeeper {
         self.tokens.is_empty()
     }
 
-    /// Whether the one token is that of the person who runs the server.
-    pub(crate) fn is_own(&self) -> bool {
+    /// The door of the pages that these tokens open.
+    pub fn into_door(self) -> ConsoleDoor {
+        ConsoleDoor::with_tokens(Box::new(self))
+    }
+}
+
+impl TokenAccess for TokenKeeper {
+    fn is_own(&self) -> bool {
         self.tokens.is_own()
     }
 
-    /// What whoever has this token may do.
-    pub(crate) fn access(&self, token: &str) -> Result<Access, ConsoleRefusal> {
+    fn access(&self, token: &str) -> Result<Access, ConsoleRefusal> {
         let caller = self.tokens.holder(token.trim().as_bytes());
         let wrong = || ConsoleRefusal::unauthorised("this token is not valid");
         let caller = caller.ok_or_else(wrong)?;

@@ -16,6 +16,9 @@ pub(crate) trait Door: Send + Sync {
     /// What strangers are told: what to come in with, and what there is.
     fn sign(&self) -> Sign;
 
+    /// Whether no person can sign in yet, so that the first one has to be given a name and a password.
+    fn needs_setup(&self) -> BoxFuture<'_, Result<bool, ConsoleRefusal>>;
+
     /// Whether a request under this name is answered at all.
     fn check_name(&self, headers: &HeaderMap) -> Result<(), ConsoleRefusal>;
 
@@ -28,6 +31,15 @@ pub(crate) trait Door: Send + Sync {
         headers: &'a HeaderMap,
         changes: bool,
     ) -> BoxFuture<'a, Result<Access, ConsoleRefusal>>;
+}
+
+/// Knows what each token of a server opens.
+pub(crate) trait TokenAccess: Send + Sync {
+    /// Whether the one token is that of the person who runs the server.
+    fn is_own(&self) -> bool;
+
+    /// What the holder of this token may do.
+    fn access(&self, token: &str) -> Result<Access, ConsoleRefusal>;
 }
 
 /// What stands at a door.

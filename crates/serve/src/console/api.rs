@@ -4,7 +4,6 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::Response;
-use bonded_kernel::RunId;
 use bonded_work::{KeptPlan, Workshop};
 use serde::Serialize;
 
@@ -28,6 +27,7 @@ type Answered<T> = Result<T, ConsoleRefusal>;
 
 /// What a stranger may know: what to ask for.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Site"))]
 pub(super) struct SiteDto {
     version: &'static str,
@@ -37,6 +37,9 @@ pub(super) struct SiteDto {
     has: &'static [&'static str],
     /// link, token or password
     login: &'static str,
+    /// True while no person has a password: POST /api/setup/register sets the first one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    needs_setup: bool,
     /// The server's clock, in milliseconds since 1970.
     now: u64,
 }
@@ -48,6 +51,7 @@ pub(super) async fn site(ask: ConsoleAsk) -> Answered<SiteDto> {
         kind: sign.kind,
         has: sign.has,
         login: sign.login,
+        needs_setup: ask.console.door.needs_setup().await?,
         now: ask.console.host.clock.now().0,
     })
 }
@@ -173,14 +177,15 @@ pub(super) async fn replay(ask: ConsoleAsk) -> Answered<ReplayedDto> {
 }
 
 pub(super) async fn follow(ask: ConsoleAsk) -> Answered<Response> {
-    let run: Option<(RunId, u64)> = match ask.query.text("run") {
+    let page = match ask.query.text("run") {
         Some(named) => {
             let listed = ask.run_named(named, Deed::Read).await?;
-            Some((listed.run, ask.query.number("after", 0, 0..=u64::MAX)?))
+            let after = ask.query.number("after", 0, 0..=u64::MAX - 1)?;
+            Some(ask.console.feeds.page(listed, after))
         }
         None => None,
     };
-    Ok(stream::stream(ask, run))
+    Ok(stream::stream(ask, page))
 }
 
 /// Where plans are kept, if the person sees them.

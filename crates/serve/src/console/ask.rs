@@ -14,9 +14,9 @@ use super::Console;
 use super::access::{self, Access, Deed};
 use super::refusal::ConsoleRefusal;
 use super::routes::ConsoleRoute;
-use crate::workspace::ask::params;
-use crate::workspace::body::{self, Bounds};
-use crate::workspace::query::Query;
+use crate::json_api::body::{self, Bounds};
+use crate::json_api::path::params;
+use crate::json_api::query::Query;
 
 /// Bodies are verdicts: a reason is the longest thing in them.
 const BOUNDS: Bounds = Bounds {

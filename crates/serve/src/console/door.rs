@@ -15,9 +15,8 @@ use bonded_web::loopback::is_loopback_name;
 use futures_util::future::BoxFuture;
 use subtle::ConstantTimeEq as _;
 
-use super::access::{Access, Door, EnterBody, SessionDto, Sign, WholeStore};
+use super::access::{Access, Door, EnterBody, SessionDto, Sign, TokenAccess, WholeStore};
 use super::refusal::ConsoleRefusal;
-use crate::agents::TokenKeeper;
 
 /// More browsers than that look at one server only by mistake; the one that came in first is shut out.
 const SESSIONS_MAX: usize = 64;
@@ -36,7 +35,7 @@ pub struct ConsoleDoor {
 enum Key {
     /// Of the link, until it is used.
     Link(Mutex<Option<Hash>>),
-    Tokens(TokenKeeper),
+    Tokens(Box<dyn TokenAccess>),
 }
 
 impl std::fmt::Debug for ConsoleDoor {
@@ -57,8 +56,8 @@ impl ConsoleDoor {
     }
 
     /// The door of a server of agents that its tokens open.
-    pub fn with_tokens(keeper: TokenKeeper) -> Self {
-        Self::new("agents", Key::Tokens(keeper), String::new())
+    pub(crate) fn with_tokens(tokens: Box<dyn TokenAccess>) -> Self {
+        Self::new("agents", Key::Tokens(tokens), String::new())
     }
 
     fn with_link(kind: &'static str, person: String) -> (Self, String) {
@@ -116,7 +115,7 @@ impl Door for ConsoleDoor {
     fn sign(&self) -> Sign {
         let (login, has_work) = match &self.key {
             Key::Link(_) => ("link", true),
-            Key::Tokens(keeper) => ("token", keeper.is_own()),
+            Key::Tokens(tokens) => ("token", tokens.is_own()),
         };
         Sign {
             kind: self.kind,
@@ -126,6 +125,10 @@ impl Door for ConsoleDoor {
                 false => &["inbox", "runs"],
             },
         }
+    }
+
+    fn needs_setup(&self) -> BoxFuture<'_, Result<bool, ConsoleRefusal>> {
+        Box::pin(std::future::ready(Ok(false)))
     }
 
     /// A page of a stranger's name that resolves to this machine is told nothing, not even that this is here.
@@ -139,7 +142,7 @@ impl Door for ConsoleDoor {
 
     fn enter(&self, given: &EnterBody) -> Result<SessionDto, ConsoleRefusal> {
         let access = match (&self.key, given.token.as_deref()) {
-            (Key::Tokens(keeper), Some(token)) => keeper.access(token)?,
+            (Key::Tokens(tokens), Some(token)) => tokens.access(token)?,
             (Key::Link(_), _) | (Key::Tokens(_), None) => self.opened_by_link(given)?,
         };
         let (token, user) = (draw(), access.person.clone());

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::api::attachment;
 use super::refusal::ConsoleRefusal;
-use crate::workspace::answer;
+use crate::json_api::answer;
 
 /// A longer text is cut.
 const TEXT_BYTES_MAX: usize = 8_192;

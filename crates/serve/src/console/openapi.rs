@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::refusal::ErrorDto;
 use super::routes::{ConsoleRoute, ROUTES};
-use crate::workspace::openapi::{Components, check, json_of, meaning};
+use crate::json_api::openapi::{Components, check, json_of, meaning};
 
 const INTRODUCTION: &str = "What the pages of bonded ask: runs, their logs, the calls that wait for a person, and plans of work items. It is served by bonded ui, bonded serve --agent and bonded serve --data. Every error has the envelope Error. docs/pages.md describes the doors, who may see what, and the lines of the stream.";
 
@@ -45,7 +45,7 @@ fn document() -> Value {
         "components": {
             "securitySchemes": {
                 "token": { "type": "http", "scheme": "bearer" },
-                "session": { "type": "apiKey", "in": "cookie", "name": crate::workspace::SESSION_COOKIE },
+                "session": { "type": "apiKey", "in": "cookie", "name": crate::json_api::SESSION_COOKIE },
             },
             "schemas": components.into_schemas(),
         },

@@ -1,4 +1,4 @@
-//! Why a request of a page is refused, in the envelope that the workspace's errors have.
+//! Why a request of a page is refused, in the envelope that all errors have.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -7,8 +7,8 @@ use bonded_state::StoreError;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::workspace::answer;
-use crate::workspace::refusal::WorkspaceRefusal;
+use crate::json_api::answer;
+use crate::json_api::refusal::ApiRefusal;
 
 /// A refusal.
 #[derive(Debug)]
@@ -112,8 +112,8 @@ impl ConsoleRefusal {
     }
 }
 
-impl From<WorkspaceRefusal> for ConsoleRefusal {
-    fn from(refusal: WorkspaceRefusal) -> Self {
+impl From<ApiRefusal> for ConsoleRefusal {
+    fn from(refusal: ApiRefusal) -> Self {
         Self {
             status: refusal.status(),
             code: refusal.code.as_str(),

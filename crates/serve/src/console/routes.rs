@@ -16,10 +16,10 @@ use super::ask::ConsoleAsk;
 use super::openapi::{Answered, Description};
 use super::refusal::ConsoleRefusal;
 use super::{Console, api, pages};
-use crate::workspace::answer;
-use crate::workspace::refusal::named;
-use crate::workspace::request_id;
-use crate::workspace::request_log::RequestLog;
+use crate::json_api::answer;
+use crate::json_api::refusal::named;
+use crate::json_api::request_id;
+use crate::json_api::request_log::RequestLog;
 
 type Handler = fn(ConsoleAsk) -> BoxFuture<'static, Result<Response, ConsoleRefusal>>;
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::Console;
 use super::access::{self, Access};
 use super::refusal::ConsoleRefusal;
-use crate::workspace::query::Query;
+use crate::json_api::query::Query;
 
 /// So many of the newest runs are looked at; a person who wants an older one has its id.
 const LOOKED_AT_MAX: usize = 2_000;

@@ -1,7 +1,8 @@
 //! What the model saw in a turn: the request as it was sent, from the log alone.
 
 use bonded_host::Host;
-use bonded_kernel::{Event, Message, Offer, RunId, replay, request};
+use bonded_kernel::{Entry, Event, Message, Offer, Run, RunId, replay, replay_on, request};
+use bonded_state::Store;
 use serde::Serialize;
 
 use super::refusal::ConsoleRefusal;
@@ -39,24 +40,80 @@ struct CallDto {
     arguments: String,
 }
 
+/// How many entries are read at a time.
+const PART_ENTRIES: usize = 128;
+
+/// A run as it was when a model was last asked in a turn. The log is read in parts, as far as that turn: a long one is
+/// never in memory as a whole.
+#[derive(Default)]
+struct Asked {
+    run: Option<Run>,
+    /// Read, and not yet part of the run: behind the last request of the turn there may be another one.
+    held: Vec<Entry>,
+    /// What the model was sent, once it is found.
+    expected: Option<Option<u64>>,
+    /// How many messages the request of the turn before had.
+    before: usize,
+}
+
+impl Asked {
+    async fn read(store: &dyn Store, id: &RunId, turn: u32) -> Result<Self, ConsoleRefusal> {
+        let mut asked = Self::default();
+        let mut after = 0;
+        loop {
+            let part = store.load_part(id, after, PART_ENTRIES).await?;
+            let is_last = part.len() < PART_ENTRIES;
+            for entry in part {
+                if entry.turn > turn {
+                    return Ok(asked);
+                }
+                after = entry.seq;
+                asked.take(entry, turn)?;
+            }
+            if is_last {
+                return Ok(asked);
+            }
+            if asked.expected.is_none() {
+                asked.go_on()?;
+            }
+        }
+    }
+
+    fn take(&mut self, entry: Entry, turn: u32) -> Result<(), ConsoleRefusal> {
+        let expected = match &entry.event {
+            Event::AttemptStarted { context, .. } => Some(context.as_ref().map(|it| it.expected())),
+            _ => None,
+        };
+        let at = entry.turn;
+        self.held.push(entry);
+        if expected.is_none() || at + 1 < turn {
+            return Ok(());
+        }
+        self.go_on()?;
+        match at == turn {
+            true => self.expected = expected,
+            false => self.before = self.run.as_ref().map_or(0, |run| run.messages().len()),
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self) -> Result<(), ConsoleRefusal> {
+        let held = std::mem::take(&mut self.held);
+        let went_on = match &mut self.run {
+            Some(run) => replay_on(run, &held),
+            None => replay(&held).map(|run| self.run = Some(run)),
+        };
+        went_on
+            .map_err(|fault| ConsoleRefusal::conflict(format!("the log cannot be used: {fault}")))
+    }
+}
+
 /// The last request of a turn.
 pub(super) async fn saw(host: &Host, run: &RunId, turn: u32) -> Result<SawDto, ConsoleRefusal> {
-    let entries = host.store.load(run, 0).await?;
-    let asked = |turn: u32| {
-        entries.iter().rposition(|entry| {
-            entry.turn == turn && matches!(entry.event, Event::AttemptStarted { .. })
-        })
-    };
     let missing = || ConsoleRefusal::missing(format!("no model was asked in turn {turn}"));
-    let last = asked(turn).ok_or_else(missing)?;
-    let before = match turn.checked_sub(1).and_then(asked) {
-        Some(at) => replay(&entries[..=at])
-            .ok()
-            .map_or(0, |run| run.messages().len()),
-        None => 0,
-    };
-    let state = replay(&entries[..=last])
-        .map_err(|fault| ConsoleRefusal::conflict(format!("the log cannot be used: {fault}")))?;
+    let asked = Asked::read(&*host.store, run, turn).await?;
+    let expected = asked.expected.ok_or_else(missing)?;
+    let (state, before) = (asked.run.ok_or_else(missing)?, asked.before);
     let request = request(&state).ok_or_else(missing)?;
     let mut messages = vec![MessageDto::plain("system", request.system, before == 0)];
     let said = request.messages.iter().enumerate();
@@ -75,10 +132,7 @@ pub(super) async fn saw(host: &Host, run: &RunId, turn: u32) -> Result<SawDto, C
         turn,
         messages,
         tools,
-        estimated_tokens: match &entries[last].event {
-            Event::AttemptStarted { context, .. } => context.as_ref().map(|it| it.expected()),
-            _ => None,
-        },
+        estimated_tokens: expected,
     })
 }
 

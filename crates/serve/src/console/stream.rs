@@ -7,22 +7,18 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
-use bonded_host::{LiveWatch, SaidSoFar};
-use bonded_kernel::RunId;
-use serde_json::{Value, json};
+use serde_json::json;
+use tokio::time::{Instant, sleep_until};
 
-use super::Console;
 use super::access::Deed;
 use super::ask::ConsoleAsk;
-use super::entries::{self, ENTRIES_MAX};
 use super::list_watch::ListChanges;
+use super::run_feed::{FeedPage, line_of};
 
 /// Whatever stands between takes a silent connection for a dead one.
 const BEAT: Duration = Duration::from_secs(10);
 /// The list is asked for again after each change of it, so that changes are told together.
 const LIST_PAUSE: Duration = Duration::from_millis(500);
-/// Between two looks at what a model says.
-const LIVE_PAUSE: Duration = Duration::from_millis(250);
 
 /// Where a page is.
 struct Stream {
@@ -31,31 +27,28 @@ struct Stream {
     list: ListChanges,
     /// The version of the list that was told last.
     told: u64,
-    /// The run that the page shows, and the last entry that it has.
-    run: Option<(RunId, u64)>,
-    /// What the model of that run says, until the run has ended.
-    live: Option<LiveWatch>,
+    /// When the next one is to be told.
+    list_due: Option<Instant>,
+    /// The run that the page shows, and how far it has got.
+    run: Option<FeedPage>,
     is_first: bool,
 }
 
 /// A response that ends with the server or when the page goes.
-pub(super) fn stream(ask: ConsoleAsk, run: Option<(RunId, u64)>) -> Response {
+pub(super) fn stream(ask: ConsoleAsk, run: Option<FeedPage>) -> Response {
     let list = ask.console.list_watch.changes();
-    let shown = run.as_ref();
-    let live = shown.and_then(|(run, _)| LiveWatch::new(&*ask.console.host.store, run));
     let told = *list.changes.borrow();
     let stream = Stream {
         ask,
         told,
+        list_due: None,
         list,
         run,
-        live,
         is_first: true,
     };
     let pieces = futures_util::stream::unfold(stream, |mut stream| async {
-        let lines = stream.next().await?;
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        Some((Ok::<_, Infallible>(Bytes::from(text)), stream))
+        let piece = stream.next().await?;
+        Some((Ok::<_, Infallible>(piece), stream))
     });
     let mut response = Response::new(Body::from_stream(pieces));
     let headers = response.headers_mut();
@@ -69,27 +62,22 @@ pub(super) fn stream(ask: ConsoleAsk, run: Option<(RunId, u64)>) -> Response {
 
 impl Stream {
     /// Waits for the next thing to tell.
-    async fn next(&mut self) -> Option<Vec<Value>> {
+    async fn next(&mut self) -> Option<Bytes> {
         if std::mem::take(&mut self.is_first) {
             // A page knows at once that the stream is there.
-            return Some(vec![beat()]);
+            return Some(beat());
         }
         let console = self.ask.console.clone();
-        let lines = tokio::select! {
+        let piece = tokio::select! {
             () = console.stop.cancelled() => return None,
-            lines = more(&console, &mut self.run) => lines,
-            said = heard(&mut self.live) => vec![live(&said)],
-            version = changed(&mut self.list, self.told) => {
+            piece = told_of(&mut self.run) => piece,
+            version = changed(&mut self.list, self.told, &mut self.list_due) => {
                 self.told = version;
-                vec![json!({ "kind": "runs", "version": version })]
+                line_of(&json!({ "kind": "runs", "version": version }))
             }
-            () = tokio::time::sleep(BEAT) => vec![beat()],
+            () = tokio::time::sleep(BEAT) => beat(),
         };
-        let has_ended = |line: &Value| line["entry"]["kind"] == "run_ended";
-        if lines.iter().any(has_ended) {
-            self.live = None;
-        }
-        self.is_still_admitted().await.then_some(lines)
+        self.is_still_admitted().await.then_some(piece)
     }
 
     /// A session may have ended, and a person may have lost their role.
@@ -99,71 +87,39 @@ impl Stream {
             return false;
         };
         match &self.run {
-            Some((run, _)) => ask.run_as(&access, run.as_str(), Deed::Read).await.is_ok(),
+            Some(page) => {
+                let listed = &page.feed.listed;
+                access.sight.permits(listed, Deed::Read).await.is_ok()
+            }
             None => true,
         }
     }
 }
 
-/// The list's version once it is another than the one that was told. It may be given up at any time: what was not told is
-/// still another version then. The store is looked at by a task that lives as long as we do.
-async fn changed(list: &mut ListChanges, told: u64) -> u64 {
-    if list
-        .changes
-        .wait_for(|version| *version != told)
-        .await
-        .is_err()
-    {
+/// The list's version once it is another than the one that was told, and some time after that. It may be given up at any
+/// time: what was not told is still another version then, and is due when it was. The store is looked at by a task that
+/// lives as long as we do.
+async fn changed(list: &mut ListChanges, told: u64, due: &mut Option<Instant>) -> u64 {
+    let changes = &mut list.changes;
+    if changes.wait_for(|version| *version != told).await.is_err() {
         return std::future::pending().await;
     }
-    tokio::time::sleep(LIST_PAUSE).await;
+    sleep_until(*due.get_or_insert_with(|| Instant::now() + LIST_PAUSE)).await;
+    *due = None;
     *list.changes.borrow()
 }
 
-/// The next entries of the run. Where it cannot be read there are none: the page finds out when it asks.
-async fn more(console: &Console, run: &mut Option<(RunId, u64)>) -> Vec<Value> {
-    let Some((id, last)) = run else {
+/// What happens in the run that the page shows: entries, and what its model says.
+async fn told_of(run: &mut Option<FeedPage>) -> Bytes {
+    let Some(page) = run else {
         return std::future::pending().await;
     };
-    let store = &console.host.store;
-    if store.changed(id, *last).await.is_err() {
-        return std::future::pending().await;
-    }
-    let Ok(found) = store.load_part(id, *last, ENTRIES_MAX).await else {
-        return std::future::pending().await;
-    };
-    if found.is_empty() {
-        return std::future::pending().await;
-    }
-    *last = found.last().map_or(*last, |entry| entry.seq);
-    let entries = found.iter().map(entries::shown);
-    entries
-        .map(|entry| json!({ "kind": "entry", "entry": entry }))
-        .collect()
+    page.next().await
 }
 
-/// What the model has said since the last look.
-async fn heard(watch: &mut Option<LiveWatch>) -> SaidSoFar {
-    let Some(watch) = watch else {
-        return std::future::pending().await;
-    };
-    loop {
-        if let Some(said) = watch.look() {
-            return said;
-        }
-        tokio::time::sleep(LIVE_PAUSE).await;
-    }
-}
-
-fn live(said: &SaidSoFar) -> Value {
-    json!({
-        "kind": "live", "turn": said.turn, "attempt": said.attempt, "text": said.text, "from": said.from,
-    })
-}
-
-fn beat() -> Value {
+fn beat() -> Bytes {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    json!({ "kind": "beat", "now": now.as_millis() as u64 })
+    line_of(&json!({ "kind": "beat", "now": now.as_millis() as u64 }))
 }

@@ -12,14 +12,12 @@ use bonded_workspace_rules::{Code, Permission, Role, WorkspaceState};
 use subtle::ConstantTimeEq as _;
 
 use super::dto::RoleDetails;
-use super::refusal::WorkspaceRefusal;
 use super::site::Site;
+use crate::json_api::SESSION_COOKIE;
+use crate::json_api::refusal::ApiRefusal;
 
 /// When a token was used last is known to the minute.
 const USE_NOTED_MS: u64 = 60_000;
-
-/// The name of the cookie.
-pub(crate) const SESSION_COOKIE: &str = "bonded_session";
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -51,12 +49,12 @@ pub(super) async fn caller(
     site: &Site,
     headers: &HeaderMap,
     changes: bool,
-) -> Result<WorkspaceCaller, WorkspaceRefusal> {
+) -> Result<WorkspaceCaller, ApiRefusal> {
     if let Some(header) = headers.get(AUTHORIZATION) {
         return by_token(site, header.as_bytes()).await;
     }
     let Some(cookie) = cookie(headers) else {
-        return Err(WorkspaceRefusal::auth_required());
+        return Err(ApiRefusal::auth_required());
     };
     let (caller, csrf_token) = by_session(site, cookie).await?;
     if changes {
@@ -67,12 +65,11 @@ pub(super) async fn caller(
 }
 
 /// Whether the token is known is all that a stranger learns.
-async fn by_token(site: &Site, header: &[u8]) -> Result<WorkspaceCaller, WorkspaceRefusal> {
-    let token = bearer(header).ok_or_else(WorkspaceRefusal::auth_required)?;
+async fn by_token(site: &Site, header: &[u8]) -> Result<WorkspaceCaller, ApiRefusal> {
+    let token = bearer(header).ok_or_else(ApiRefusal::auth_required)?;
     let held = site.store.token_holder(token).await?;
-    let (user, last_used_at) = held.ok_or_else(|| {
-        WorkspaceRefusal::new(Code::InvalidCredentials, "this token is not valid")
-    })?;
+    let (user, last_used_at) =
+        held.ok_or_else(|| ApiRefusal::new(Code::InvalidCredentials, "this token is not valid"))?;
     note_use(site, token, last_used_at);
     Ok(WorkspaceCaller {
         user_id: user.user_id,
@@ -97,19 +94,16 @@ fn note_use(site: &Site, token: &str, last: Option<Millis>) {
 }
 
 /// A session that is over is told from one that is not known, so that a page can say so.
-async fn by_session(
-    site: &Site,
-    cookie: &str,
-) -> Result<(WorkspaceCaller, String), WorkspaceRefusal> {
+async fn by_session(site: &Site, cookie: &str) -> Result<(WorkspaceCaller, String), ApiRefusal> {
     let found = site.store.session(cookie).await?;
     let Some(found) = found else {
-        return Err(WorkspaceRefusal::new(
+        return Err(ApiRefusal::new(
             Code::AuthRequired,
             "this session has ended; log in again",
         ));
     };
     if found.expires_at <= site.now() {
-        return Err(WorkspaceRefusal::new(
+        return Err(ApiRefusal::new(
             Code::SessionExpired,
             "the session has expired; log in again",
         ));
@@ -147,20 +141,16 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// A cookie comes along whichever page makes the browser ask.
-pub(super) fn check_page(site: &Site, headers: &HeaderMap) -> Result<(), WorkspaceRefusal> {
+pub(super) fn check_page(site: &Site, headers: &HeaderMap) -> Result<(), ApiRefusal> {
     if site.settings.origins.admit(headers) {
         return Ok(());
     }
     let message = "a page of another origin asks; list it in server.cors_allowed_origins if it may";
-    Err(WorkspaceRefusal::new(Code::CsrfInvalid, message))
+    Err(ApiRefusal::new(Code::CsrfInvalid, message))
 }
 
 /// Compared in constant time.
-fn check_csrf(
-    headers: &HeaderMap,
-    name: &HeaderName,
-    csrf_token: &str,
-) -> Result<(), WorkspaceRefusal> {
+fn check_csrf(headers: &HeaderMap, name: &HeaderName, csrf_token: &str) -> Result<(), ApiRefusal> {
     let header = headers.get(name).map(|value| value.as_bytes());
     let fits = header.is_some_and(|header| bool::from(header.ct_eq(csrf_token.as_bytes())));
     if fits {
@@ -168,7 +158,7 @@ fn check_csrf(
     }
     let message =
         "the header X-CSRF-Token is missing or wrong; GET /api/auth/session gives the right one";
-    Err(WorkspaceRefusal::new(Code::CsrfInvalid, message))
+    Err(ApiRefusal::new(Code::CsrfInvalid, message))
 }
 
 /// What a person is in a workspace, if they may do this there.
@@ -178,17 +168,17 @@ pub(super) async fn role(
     user: UserId,
     workspace_id: WorkspaceId,
     permission: Permission,
-) -> Result<Role, WorkspaceRefusal> {
+) -> Result<Role, ApiRefusal> {
     let standing = site.store.standing(workspace_id, user).await?;
     let standing = standing.filter(|it| it.state != WorkspaceState::Deleted);
     let standing = standing.ok_or_else(|| {
         let message = format!("there is no workspace {workspace_id}");
-        WorkspaceRefusal::new(Code::WorkspaceNotFound, message)
+        ApiRefusal::new(Code::WorkspaceNotFound, message)
     })?;
     let role = standing.role.ok_or_else(|| {
         let message =
             format!("you are not a member of workspace {workspace_id}; ask one of its admins");
-        WorkspaceRefusal::new(Code::WorkspaceForbidden, message)
+        ApiRefusal::new(Code::WorkspaceForbidden, message)
     })?;
     if role.may(permission) {
         return Ok(role);
@@ -197,8 +187,7 @@ pub(super) async fn role(
     let message = format!(
         "this needs the role {needs} in the workspace, yours is {role}; ask one of its admins"
     );
-    Err(WorkspaceRefusal::new(Code::RoleForbidden, message)
-        .details(RoleDetails { role_needed: needs }))
+    Err(ApiRefusal::new(Code::RoleForbidden, message).details(RoleDetails { role_needed: needs }))
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts as _, RawPathParams, Request};
-use axum::http::request::Parts;
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName};
 use bonded_kernel::WorkspaceId;
 use bonded_workspace::store::{By, CommittedWrite, IdempotencyKey, WorkspaceError, Write};
@@ -16,11 +15,12 @@ use bonded_workspace_rules::{Actor, Chain, Change, Code, Permission, Role};
 use serde_json::Value;
 
 use super::access::{self, WorkspaceCaller};
-use super::body::{self, Bounds};
-use super::query::Query;
-use super::refusal::WorkspaceRefusal;
 use super::route::{Door, RawBody, Route};
 use super::site::Site;
+use crate::json_api::body::{self, Bounds};
+use crate::json_api::path::params;
+use crate::json_api::query::Query;
+use crate::json_api::refusal::ApiRefusal;
 use bonded_web::body_room::HeldBytes;
 use bonded_web::peer::Peer;
 
@@ -65,7 +65,7 @@ impl WorkspaceAsk {
         route: &'static Route,
         request_id: String,
         request: Request,
-    ) -> Result<Self, WorkspaceRefusal> {
+    ) -> Result<Self, ApiRefusal> {
         let (mut head, body) = request.into_parts();
         let params = params(&mut head).await?;
         let peer = head.extensions.get::<Peer>();
@@ -112,14 +112,12 @@ impl WorkspaceAsk {
     }
 
     /// Who asks; behind a door that only the known pass, there is always somebody.
-    pub(super) fn caller(&self) -> Result<&WorkspaceCaller, WorkspaceRefusal> {
-        self.caller
-            .as_ref()
-            .ok_or_else(WorkspaceRefusal::auth_required)
+    pub(super) fn caller(&self) -> Result<&WorkspaceCaller, ApiRefusal> {
+        self.caller.as_ref().ok_or_else(ApiRefusal::auth_required)
     }
 
     /// On whose word something is changed.
-    pub(super) fn by(&self) -> Result<By, WorkspaceRefusal> {
+    pub(super) fn by(&self) -> Result<By, ApiRefusal> {
         Ok(By::Asker(self.caller()?.proof))
     }
 
@@ -133,10 +131,10 @@ impl WorkspaceAsk {
     pub(super) fn id<T: FromStr<Err: std::fmt::Display>>(
         &self,
         name: &str,
-    ) -> Result<T, WorkspaceRefusal> {
+    ) -> Result<T, ApiRefusal> {
         let text = self.param(name);
         text.parse()
-            .map_err(|error| WorkspaceRefusal::bad(format!("{name} in the path: {error}")))
+            .map_err(|error| ApiRefusal::bad(format!("{name} in the path: {error}")))
     }
 
     /// The body as it came; null where there was none.
@@ -160,7 +158,7 @@ impl WorkspaceAsk {
     }
 
     /// What a repetition of this request is known by: the same caller asks the same of the same thing.
-    pub(super) fn key(&self) -> Result<(String, String), WorkspaceRefusal> {
+    pub(super) fn key(&self) -> Result<(String, String), ApiRefusal> {
         let key = self.key.clone().ok_or_else(no_key)?;
         let mut scope = format!("{} {}", self.caller()?.user_id, self.route);
         for (_, value) in &self.params {
@@ -173,7 +171,7 @@ impl WorkspaceAsk {
 
 impl WorkspaceAsk {
     /// Makes a change in the name of the caller; repeated with the same key, it was made once.
-    pub(super) async fn write(&self, change: Change) -> Result<CommittedWrite, WorkspaceRefusal> {
+    pub(super) async fn write(&self, change: Change) -> Result<CommittedWrite, ApiRefusal> {
         self.written(change, "").await
     }
 
@@ -182,17 +180,13 @@ impl WorkspaceAsk {
         &self,
         change: Change,
         part: &str,
-    ) -> Result<CommittedWrite, WorkspaceRefusal> {
+    ) -> Result<CommittedWrite, ApiRefusal> {
         self.written(change, part).await
     }
 
     /// What it came to is also what is known about the store: a write that fails says that nothing can be written just
     /// now.
-    async fn written(
-        &self,
-        change: Change,
-        part: &str,
-    ) -> Result<CommittedWrite, WorkspaceRefusal> {
+    async fn written(&self, change: Change, part: &str) -> Result<CommittedWrite, ApiRefusal> {
         let key = match self.is_keyed() {
             false => None,
             true => {
@@ -223,7 +217,7 @@ pub(super) async fn permit(
     ask: &WorkspaceAsk,
     workspace_id: WorkspaceId,
     permission: Permission,
-) -> Result<Role, WorkspaceRefusal> {
+) -> Result<Role, ApiRefusal> {
     access::role(&ask.site, ask.caller()?.user_id, workspace_id, permission).await
 }
 
@@ -232,7 +226,7 @@ async fn caller(
     site: &Site,
     route: &Route,
     headers: &HeaderMap,
-) -> Result<Option<WorkspaceCaller>, WorkspaceRefusal> {
+) -> Result<Option<WorkspaceCaller>, ApiRefusal> {
     match route.door {
         Door::Open => Ok(None),
         Door::Known => access::caller(site, headers, route.changes())
@@ -250,12 +244,12 @@ fn bounds(site: &Site) -> Bounds {
 }
 
 /// A file that is too large has a code of its own.
-fn of_kind(refusal: WorkspaceRefusal, kind: RawBody) -> WorkspaceRefusal {
+fn of_kind(refusal: ApiRefusal, kind: RawBody) -> ApiRefusal {
     let code = match (refusal.code, kind) {
         (Code::PayloadTooLarge, RawBody::Attachment) => Code::AttachmentTooLarge,
         (code, RawBody::Attachment | RawBody::Hook) => code,
     };
-    WorkspaceRefusal { code, ..refusal }
+    ApiRefusal { code, ..refusal }
 }
 
 /// For a body that is taken as it is.
@@ -270,33 +264,22 @@ fn raw_bounds(site: &Site, kind: RawBody) -> Bounds {
     }
 }
 
-/// As they stand in the path, decoded.
-pub(crate) async fn params(head: &mut Parts) -> Result<Vec<(String, String)>, WorkspaceRefusal> {
-    let params = RawPathParams::from_request_parts(head, &())
-        .await
-        .map_err(|error| WorkspaceRefusal::bad(format!("the path cannot be read: {error}")))?;
-    let owned = params
-        .iter()
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Ok(owned.collect())
-}
-
 /// The message says what to send.
-fn no_key() -> WorkspaceRefusal {
-    WorkspaceRefusal::bad(
+fn no_key() -> ApiRefusal {
+    ApiRefusal::bad(
         "the header Idempotency-Key is missing: send a value of your own, and the same one when you repeat the request",
     )
 }
 
 /// Printable, and not longer than is kept.
-fn key(headers: &HeaderMap) -> Result<String, WorkspaceRefusal> {
+fn key(headers: &HeaderMap) -> Result<String, ApiRefusal> {
     let header = headers.get(IDEMPOTENCY_KEY).ok_or_else(no_key)?;
     let header = header.to_str().unwrap_or_default().trim();
     let is_usable = (1..=KEY_CHARS_MAX).contains(&header.len());
     if !is_usable {
         let message =
             format!("Idempotency-Key: 1 to {KEY_CHARS_MAX} printable characters are needed");
-        return Err(WorkspaceRefusal::bad(message));
+        return Err(ApiRefusal::bad(message));
     }
     Ok(header.to_owned())
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::UserId;
+use bonded_workspace::attachments::AttachmentFiles;
 use bonded_workspace::config::WorkspaceConfig;
 use bonded_workspace::store::{By, User, WorkspaceError, WorkspaceStore, Write};
 use bonded_workspace_rules::{Actor, AgentPrompt, Chain, Change, PromptFault};
@@ -145,6 +146,30 @@ impl DataDir {
                 Err(DataDirError::Prompt { path, fault })
             }
         }
+    }
+
+    /// The files of notes.
+    pub(super) fn attachments(&self) -> AttachmentFiles {
+        AttachmentFiles::new(self.file("attachments"))
+    }
+
+    /// Removes contents that no event names. One that cannot be removed does no harm.
+    pub(super) async fn remove_unnamed_attachments(
+        &self,
+        store: &WorkspaceStore,
+    ) -> Result<(), DataDirError> {
+        let removed = match self.attachments().sweep() {
+            Ok(None) => return Ok(()),
+            Ok(Some(sweep)) => {
+                let named = store.attachment_names().await;
+                sweep.leave(&named.map_err(DataDirError::Store)?)
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = removed {
+            tracing::warn!("warning: files that no note has were not removed: {error}");
+        }
+        Ok(())
     }
 
     /// Makes the owner, the first workspace and the owner's token, where they are missing. Says where the token is when

@@ -11,7 +11,7 @@ use bonded_workspace_rules::{
 use serde_json::Value;
 
 use super::dto::NoteText;
-use super::refusal::WorkspaceRefusal;
+use crate::json_api::refusal::ApiRefusal;
 
 /// How many equal lines are shown around what differs.
 const CONTEXT_LINES: usize = 3;
@@ -20,7 +20,7 @@ const CONTEXT_LINES: usize = 3;
 pub(super) async fn of_operation(
     store: &WorkspaceStore,
     operation: &Operation,
-) -> Result<String, WorkspaceRefusal> {
+) -> Result<String, ApiRefusal> {
     match &operation.proposal {
         Proposal::CreateNote(new) => Ok(of_new(new)),
         Proposal::UpdateNote(write) => of_write(store, write).await,
@@ -53,7 +53,7 @@ pub(super) struct Sides {
 pub(super) async fn sides(
     store: &WorkspaceStore,
     operation: &Operation,
-) -> Result<Sides, WorkspaceRefusal> {
+) -> Result<Sides, ApiRefusal> {
     match &operation.proposal {
         Proposal::CreateNote(new) => Ok(Sides {
             before: None,
@@ -86,10 +86,7 @@ pub(super) async fn sides(
 }
 
 /// Against the version that the agent saw, as the diff.
-async fn sides_of_write(
-    store: &WorkspaceStore,
-    write: &NoteWrite,
-) -> Result<Sides, WorkspaceRefusal> {
+async fn sides_of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<Sides, ApiRefusal> {
     let now = store.note(write.note_id).await?;
     let is_now = |note: &Note| note.version == write.base_version && note.deleted_at.is_none();
     let is_outdated = !now.as_ref().is_some_and(is_now);
@@ -153,7 +150,7 @@ fn of_new(new: &NewNote) -> String {
 
 /// Against the version that the agent saw, not against the newest: that is what would be written. Empty where there is
 /// no such version.
-async fn of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<String, WorkspaceRefusal> {
+async fn of_write(store: &WorkspaceStore, write: &NoteWrite) -> Result<String, ApiRefusal> {
     let base = store.note_at(write.note_id, write.base_version).await?;
     let Some(base) = base else {
         return Ok(String::new());

@@ -6,7 +6,6 @@
 
 mod attachments;
 mod details;
-mod errors;
 mod events;
 mod health;
 mod loops;
@@ -28,10 +27,9 @@ mod workspaces;
 
 pub(crate) use attachments::{AttachmentAnswer, Attachments};
 pub(crate) use details::{
-    BytesDetails, CurrentNote, FaultAnswer, FaultDetails, MeantOperation, RateDetails, Recovery,
-    RoleDetails, StaleDetails, StreamDetails, ValuesDetails,
+    CurrentNote, FaultAnswer, FaultDetails, MeantOperation, Recovery, RoleDetails, StaleDetails,
+    StreamDetails,
 };
-pub(crate) use errors::ErrorAnswer;
 pub(crate) use events::{EventAnswer, actor};
 pub(crate) use health::{Alive, Health, Readiness, Ready, ReadyProvider};
 pub(crate) use loops::{AgentMemory, LoopAnswer, Loops};
@@ -66,13 +64,3 @@ pub(crate) use users::{
 };
 pub(crate) use words::SearchMode;
 pub(crate) use workspaces::{NewWorkspace, Workspace, WorkspaceEdit, Workspaces};
-
-/// In tests every body has a schema; the program itself needs none.
-#[cfg(test)]
-pub(crate) use schemars::JsonSchema as Schema;
-
-#[cfg(not(test))]
-pub(crate) trait Schema {}
-
-#[cfg(not(test))]
-impl<T> Schema for T {}

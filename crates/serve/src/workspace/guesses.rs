@@ -10,8 +10,8 @@ use bonded_workspace_rules::Code;
 
 use tokio::time::Instant;
 
-use super::dto::RateDetails;
-use super::refusal::WorkspaceRefusal;
+use crate::json_api::details::RateDetails;
+use crate::json_api::refusal::ApiRefusal;
 
 /// Wrong passwords of one account from one place that cost nothing: people mistype.
 const FREE: u32 = 5;
@@ -60,7 +60,7 @@ impl Guesses {
         &self,
         from: IpAddr,
         account: [u8; 32],
-    ) -> Result<LoginAttempt, WorkspaceRefusal> {
+    ) -> Result<LoginAttempt, ApiRefusal> {
         let now = Instant::now();
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.retain(|_, wrong| now - wrong.last < FORGET_AFTER);
@@ -113,7 +113,7 @@ fn pause(count: u32, free: u32) -> Duration {
 }
 
 /// Says when the next may come, in whole seconds rounded up.
-fn too_often(rest: Duration) -> WorkspaceRefusal {
+fn too_often(rest: Duration) -> ApiRefusal {
     let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
     let message = format!(
         "too many wrong passwords came from this address; try again after {seconds} s, or from another address"
@@ -123,9 +123,9 @@ fn too_often(rest: Duration) -> WorkspaceRefusal {
         window_seconds: FORGET_AFTER.as_secs(),
         retry_after_seconds: seconds,
     };
-    WorkspaceRefusal {
+    ApiRefusal {
         retry_after_seconds: Some(seconds),
-        ..WorkspaceRefusal::new(Code::RateLimited, message).details(details)
+        ..ApiRefusal::new(Code::RateLimited, message).details(details)
     }
 }
 

@@ -8,18 +8,17 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::answer::Answers;
 use super::ask::WorkspaceAsk;
-use super::body::fields;
-use super::dto::Schema;
+use crate::json_api::Schema;
+use crate::json_api::answer::Answers;
+use crate::json_api::body::fields;
 #[cfg(test)]
-use super::openapi::{Components, RequestRow};
-use super::refusal::WorkspaceRefusal;
+use crate::json_api::openapi::{Components, RequestRow};
+use crate::json_api::refusal::ApiRefusal;
 
 /// A handler whose types are known to the table alone.
-pub(super) type BoxHandler = Box<
-    dyn Fn(WorkspaceAsk) -> BoxFuture<'static, Result<Response, WorkspaceRefusal>> + Send + Sync,
->;
+pub(super) type BoxHandler =
+    Box<dyn Fn(WorkspaceAsk) -> BoxFuture<'static, Result<Response, ApiRefusal>> + Send + Sync>;
 
 /// A function that takes a request, with a body of type `Sent` or with none, `()`.
 pub(super) trait Handler<Sent>: Send + Sync + 'static {
@@ -37,7 +36,7 @@ pub(super) trait Handler<Sent>: Send + Sync + 'static {
 impl<F, Answer, Fut> Handler<()> for F
 where
     F: Fn(WorkspaceAsk) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Answer, WorkspaceRefusal>> + Send + 'static,
+    Fut: Future<Output = Result<Answer, ApiRefusal>> + Send + 'static,
     Answer: Answers,
 {
     type Answer = Answer;
@@ -58,7 +57,7 @@ where
 impl<F, Answer, Fut, Sent> Handler<(Sent,)> for F
 where
     F: Fn(WorkspaceAsk, Sent) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<Answer, WorkspaceRefusal>> + Send + 'static,
+    Fut: Future<Output = Result<Answer, ApiRefusal>> + Send + 'static,
     Answer: Answers,
     Sent: SentBody,
 {
@@ -93,9 +92,9 @@ pub(super) struct RequiredBody<T>(Value, PhantomData<fn() -> T>);
 
 impl<T: DeserializeOwned + Schema> RequiredBody<T> {
     /// No body at all is refused.
-    pub(super) fn read(self) -> Result<T, WorkspaceRefusal> {
+    pub(super) fn read(self) -> Result<T, ApiRefusal> {
         match self.0 {
-            Value::Null => Err(WorkspaceRefusal::bad("a JSON object is needed as the body")),
+            Value::Null => Err(ApiRefusal::bad("a JSON object is needed as the body")),
             body => fields(body),
         }
     }
@@ -118,7 +117,7 @@ pub(super) struct OptionalBody<T>(Value, PhantomData<fn() -> T>);
 
 impl<T: DeserializeOwned + Schema> OptionalBody<T> {
     /// No body at all is read as an empty object.
-    pub(super) fn read(self) -> Result<T, WorkspaceRefusal> {
+    pub(super) fn read(self) -> Result<T, ApiRefusal> {
         match self.0 {
             Value::Null => fields(Value::Object(Map::new())),
             body => fields(body),

@@ -43,6 +43,7 @@ impl OpenWorkspace {
             let message = format!("the owner's token is in {}", token.display());
             tracing::info!("{message}");
         }
+        dir.remove_unnamed_attachments(&store).await?;
         let workspaces = store.all_workspaces().await.map_err(DataDirError::Store)?;
         configured.is_first(workspaces.first());
         Ok(Self {

@@ -3,44 +3,20 @@
 //! It is compiled for tests alone: the program has the text in `docs/openapi.json`, and the test below holds that text to
 //! what the table and the types say. `BLESS=1 cargo test -p bonded-serve --lib openapi` writes it.
 
-mod components;
 mod parameters;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use axum::http::Method;
-use serde::Serialize as _;
 use serde_json::{Map, Value, json};
 
-use super::access::SESSION_COOKIE;
-use super::dto::ErrorAnswer;
 use super::route::{Door, RawBody, Route};
 use super::routes::{ROUTES, RoutedHandler};
-
-pub(crate) use components::{Components, RequestRow, ResponseRow};
+use crate::json_api::SESSION_COOKIE;
+use crate::json_api::error_answer::ErrorAnswer;
+use crate::json_api::openapi::{Components, check, json_of, meaning};
 
 const INTRODUCTION: &str = "Notes, automation rules and runs. Every error has the envelope Error. GET /ws is a WebSocket; docs/workspace.md describes its messages.";
-
-/// What each status means, wherever it is met.
-const STATUSES: [(u16, &str); 16] = [
-    (200, "The answer"),
-    (201, "The answer"),
-    (202, "Taken in"),
-    (204, "Done"),
-    (400, "The request is invalid"),
-    (401, "Authentication is missing or invalid"),
-    (403, "The caller may not do this"),
-    (404, "Not found"),
-    (408, "The body did not arrive in time"),
-    (409, "Conflict with the current state"),
-    (413, "Too large"),
-    (415, "The body is not JSON"),
-    (422, "The content is not acceptable"),
-    (429, "Too many requests; Retry-After says when to retry"),
-    (500, "The server failed"),
-    (503, "Unavailable; Retry-After says when to retry"),
-];
 
 fn document() -> Value {
     let mut components = Components::new();
@@ -114,15 +90,6 @@ fn responses(served: &RoutedHandler, components: &mut Components) -> BTreeMap<St
     rows.collect()
 }
 
-pub(crate) fn json_of(schema: &Value) -> Value {
-    json!({ "application/json": { "schema": schema } })
-}
-
-pub(crate) fn meaning(status: u16) -> &'static str {
-    let row = STATUSES.iter().find(|(known, _)| *known == status);
-    row.unwrap_or_else(|| panic!("no meaning of {status}")).1
-}
-
 /// The statuses by which a request may be refused.
 fn refusals(route: &Route) -> BTreeSet<u16> {
     let mut statuses: BTreeSet<u16> = [400, 500, 503].into();
@@ -143,36 +110,6 @@ fn refusals(route: &Route) -> BTreeSet<u16> {
     }
     statuses.extend(route.description.refusals);
     statuses
-}
-
-/// A document as its file has it.
-pub(crate) fn text_of(document: &Value) -> String {
-    let mut bytes = vec![];
-    let format = serde_json::ser::PrettyFormatter::with_indent(b" ");
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, format);
-    let written = document.serialize(&mut serializer);
-    written.expect("all keys are strings");
-    let mut text = String::from_utf8(bytes).expect("JSON is UTF-8");
-    text.push('\n');
-    text
-}
-
-/// Holds a document of `docs` to what its table and its types say, or writes it.
-pub(crate) fn check(document: &Value, name: &str) {
-    let text = text_of(document);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(path, text).expect("the document can be written");
-        return;
-    }
-    let written = std::fs::read_to_string(path).unwrap_or_default();
-    let first = text.lines().zip(written.lines()).position(|(a, b)| a != b);
-    assert!(
-        text == written,
-        "docs/{name} differs from line {first:?} on: BLESS=1 cargo test -p bonded-serve --lib openapi writes it"
-    );
 }
 
 #[test]

@@ -6,17 +6,17 @@
 use bonded_workspace::store::WriteOutcome;
 
 use super::dto::{Note, RunAnswer, Workspace};
-use super::refusal::WorkspaceRefusal;
+use crate::json_api::refusal::ApiRefusal;
 
 /// A route that writes one kind of thing is left with no other.
-fn nothing_to_show() -> WorkspaceRefusal {
-    WorkspaceRefusal::internal("the write left nothing to show")
+fn nothing_to_show() -> ApiRefusal {
+    ApiRefusal::internal("the write left nothing to show")
 }
 
 impl TryFrom<&WriteOutcome> for Note {
-    type Error = WorkspaceRefusal;
+    type Error = ApiRefusal;
 
-    fn try_from(outcome: &WriteOutcome) -> Result<Self, WorkspaceRefusal> {
+    fn try_from(outcome: &WriteOutcome) -> Result<Self, ApiRefusal> {
         let WriteOutcome::Note(note) = outcome else {
             return Err(nothing_to_show());
         };
@@ -25,9 +25,9 @@ impl TryFrom<&WriteOutcome> for Note {
 }
 
 impl TryFrom<&WriteOutcome> for Workspace {
-    type Error = WorkspaceRefusal;
+    type Error = ApiRefusal;
 
-    fn try_from(outcome: &WriteOutcome) -> Result<Self, WorkspaceRefusal> {
+    fn try_from(outcome: &WriteOutcome) -> Result<Self, ApiRefusal> {
         let WriteOutcome::Workspace(workspace) = outcome else {
             return Err(nothing_to_show());
         };
@@ -36,9 +36,9 @@ impl TryFrom<&WriteOutcome> for Workspace {
 }
 
 impl TryFrom<&WriteOutcome> for RunAnswer {
-    type Error = WorkspaceRefusal;
+    type Error = ApiRefusal;
 
-    fn try_from(outcome: &WriteOutcome) -> Result<Self, WorkspaceRefusal> {
+    fn try_from(outcome: &WriteOutcome) -> Result<Self, ApiRefusal> {
         let WriteOutcome::Run(run) = outcome else {
             return Err(nothing_to_show());
         };

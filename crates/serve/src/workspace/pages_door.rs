@@ -18,10 +18,10 @@ use bonded_workspace_rules::Permission;
 use futures_util::future::BoxFuture;
 
 use super::access;
-use super::refusal::WorkspaceRefusal;
 use super::site::Site;
 use crate::console::access::{Access, Deed, Door, EnterBody, SessionDto, Sight, Sign, root_of};
 use crate::console::refusal::ConsoleRefusal;
+use crate::json_api::refusal::ApiRefusal;
 
 /// More runs than a list looks at; what is forgotten is looked up again.
 const KEPT_MAX: usize = 20_000;
@@ -40,11 +40,7 @@ impl WorkspaceDoor {
         Self { site, homes }
     }
 
-    async fn admitted(
-        &self,
-        headers: &HeaderMap,
-        changes: bool,
-    ) -> Result<Access, WorkspaceRefusal> {
+    async fn admitted(&self, headers: &HeaderMap, changes: bool) -> Result<Access, ApiRefusal> {
         let caller = access::caller(&self.site, headers, changes).await?;
         if changes {
             self.site.writes.take(caller.user_id)?;
@@ -67,6 +63,13 @@ impl Door for WorkspaceDoor {
             login: "password",
             has: &["inbox", "notes", "people", "rules", "runs"],
         }
+    }
+
+    fn needs_setup(&self) -> BoxFuture<'_, Result<bool, ConsoleRefusal>> {
+        Box::pin(async {
+            let is_set_up = self.site.store.is_set_up().await;
+            Ok(!is_set_up.map_err(ApiRefusal::from)?)
+        })
     }
 
     /// A browser sends the cookie under the name that it was set for, and no other.
@@ -93,7 +96,7 @@ impl Door for WorkspaceDoor {
 struct Homes(Mutex<BTreeMap<RunId, Option<WorkspaceId>>>);
 
 impl Homes {
-    async fn of(&self, site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, WorkspaceRefusal> {
+    async fn of(&self, site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, ApiRefusal> {
         let known = || {
             let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.get(root).copied()
@@ -116,7 +119,7 @@ impl Homes {
 }
 
 /// Of the run of a plan's item: the plan's name follows from the run of the rule, which was there before it.
-async fn of_plan(site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, WorkspaceRefusal> {
+async fn of_plan(site: &Site, root: &RunId) -> Result<Option<WorkspaceId>, ApiRefusal> {
     let Some((plan, _)) = root.as_str().split_once('.') else {
         return Ok(None);
     };
@@ -155,20 +158,23 @@ impl MemberSight {
         let home = self.homes.of(&self.site, root_of(run)).await?;
         let home = home.ok_or_else(missing)?;
         let may = |permission| access::role(&self.site, self.user_id, home, permission);
-        // Whoever is no member is told as little as of a run that there is not.
-        if may(Permission::ReadNotes).await.is_err() {
-            return Err(missing());
+        let needed = match deed {
+            Deed::List | Deed::Fork => Permission::ReadNotes,
+            Deed::Read | Deed::Decide => Permission::ReviewOperations,
+            Deed::Steer => Permission::LaunchRules,
+        };
+        if let Err(refusal) = may(needed).await {
+            // Whoever is no member is told as little as of a run that there is not.
+            let is_member = may(Permission::ReadNotes).await.is_ok();
+            return Err(if is_member { refusal.into() } else { missing() });
         }
         match deed {
-            Deed::List => {}
-            Deed::Read | Deed::Decide => drop(may(Permission::ReviewOperations).await?),
-            Deed::Steer => drop(may(Permission::LaunchRules).await?),
+            Deed::List | Deed::Read | Deed::Decide | Deed::Steer => Ok(()),
             Deed::Fork => {
                 let message = "a run of a rule cannot be forked: launch the rule again";
-                return Err(ConsoleRefusal::conflict(message));
+                Err(ConsoleRefusal::conflict(message))
             }
         }
-        Ok(())
     }
 }
 

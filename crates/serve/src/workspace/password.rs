@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use ring::pbkdf2::{self, PBKDF2_HMAC_SHA256};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::refusal::WorkspaceRefusal;
+use crate::json_api::refusal::ApiRefusal;
 
 /// As OWASP advises.
 const MEMORY_KIB: u32 = 19 * 1024;
@@ -40,30 +40,30 @@ pub(super) enum PasswordCheck {
 }
 
 /// Random bytes, as hexadecimal digits.
-pub fn random_token() -> Result<String, WorkspaceRefusal> {
+pub fn random_token() -> Result<String, ApiRefusal> {
     let mut bytes = [0; 32];
     fill(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// From the system; without it nothing can be made that is hard to guess.
-fn fill(bytes: &mut [u8]) -> Result<(), WorkspaceRefusal> {
+fn fill(bytes: &mut [u8]) -> Result<(), ApiRefusal> {
     let filled = SystemRandom::new().fill(bytes);
-    filled.map_err(|_| WorkspaceRefusal::internal("the system gives no random numbers"))
+    filled.map_err(|_| ApiRefusal::internal("the system gives no random numbers"))
 }
 
 /// With the parameters above.
-fn hasher() -> Result<Argon2<'static>, WorkspaceRefusal> {
+fn hasher() -> Result<Argon2<'static>, ApiRefusal> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, None)
-        .map_err(|_| WorkspaceRefusal::internal("passwords cannot be hashed"))?;
+        .map_err(|_| ApiRefusal::internal("passwords cannot be hashed"))?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
 /// The hash of a new password. It takes long: not on a thread that others wait for.
-pub fn hash(password: &str) -> Result<String, WorkspaceRefusal> {
+pub fn hash(password: &str) -> Result<String, ApiRefusal> {
     let mut salt = [0; SALT_BYTES];
     fill(&mut salt)?;
-    let failed = |_| WorkspaceRefusal::internal("the password could not be hashed");
+    let failed = |_| ApiRefusal::internal("the password could not be hashed");
     let salt = SaltString::encode_b64(&salt).map_err(failed)?;
     let hashed = hasher()?.hash_password(password.as_bytes(), &salt);
     Ok(hashed.map_err(failed)?.to_string())

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::refusal::WorkspaceRefusal;
+use crate::json_api::refusal::ApiRefusal;
 
 /// How many are remembered at once. Whoever comes when all are in use is not counted until some have gone silent: a
 /// flood of new names must not cost memory without bound.
@@ -38,7 +38,7 @@ impl<K: Eq + Hash> Rate<K> {
     }
 
     /// Counts a request, or refuses it and says when the next may come.
-    pub(super) fn take(&self, caller: K) -> Result<(), WorkspaceRefusal> {
+    pub(super) fn take(&self, caller: K) -> Result<(), ApiRefusal> {
         let now = Instant::now();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= CALLERS_MAX && !seen.contains_key(&caller) {
@@ -58,7 +58,7 @@ impl<K: Eq + Hash> Rate<K> {
         let waited = times.front().map_or(Duration::ZERO, |at| now - *at);
         let rest = self.window.saturating_sub(waited);
         let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
-        Err(WorkspaceRefusal::rate_limited(
+        Err(ApiRefusal::rate_limited(
             self.limit,
             self.window.as_secs().max(1),
             seconds.max(1),

@@ -11,8 +11,6 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Response;
 use axum::routing::{MethodFilter, any, on};
 
-#[cfg(test)]
-use super::answer::Answers as _;
 use super::api::{
     attachments, auth, health, hooks, loops, members, note_versions, note_writes, notes, notices,
     proofs, rule_checks, rules, runs, search, settings, users, workspaces,
@@ -20,14 +18,17 @@ use super::api::{
 use super::ask::WorkspaceAsk;
 use super::handler::{BoxHandler, Handler};
 #[cfg(test)]
-use super::openapi::{Components, RequestRow, ResponseRow};
-use super::refusal::{WorkspaceRefusal, named, refused};
-use super::request_log::RequestLog;
-#[cfg(test)]
 use super::route::Description;
 use super::route::{Door, RawBody, Route};
 use super::site::Site;
-use super::{cors, request_id, socket};
+use super::{cors, socket};
+#[cfg(test)]
+use crate::json_api::answer::Answers as _;
+#[cfg(test)]
+use crate::json_api::openapi::{Components, RequestRow, ResponseRow};
+use crate::json_api::refusal::{ApiRefusal, named, refused};
+use crate::json_api::request_id;
+use crate::json_api::request_log::RequestLog;
 
 /// A route, and who answers what comes by it.
 pub(super) struct RoutedHandler {
@@ -318,7 +319,7 @@ async fn answer(site: Arc<Site>, served: &'static RoutedHandler, request: Reques
     });
     let answered = answered.await.unwrap_or_else(|_| {
         let message = "this took too long; send it again with the same Idempotency-Key";
-        Err(WorkspaceRefusal::unavailable(message))
+        Err(ApiRefusal::unavailable(message))
     });
     let response = match answered {
         Ok(response) => response,
@@ -330,14 +331,14 @@ async fn answer(site: Arc<Site>, served: &'static RoutedHandler, request: Reques
 
 /// In the shape of all errors.
 pub(super) async fn unknown_path(headers: HeaderMap, uri: Uri) -> Response {
-    refused(&headers, &WorkspaceRefusal::unknown_path(uri.path()))
+    refused(&headers, &ApiRefusal::unknown_path(uri.path()))
 }
 
 /// In the shape of all errors.
 async fn unknown_method(method: Method, headers: HeaderMap, uri: Uri) -> Response {
     refused(
         &headers,
-        &WorkspaceRefusal::unknown_method(method.as_str(), uri.path()),
+        &ApiRefusal::unknown_method(method.as_str(), uri.path()),
     )
 }
 

@@ -27,7 +27,7 @@ use super::pages_door::WorkspaceDoor;
 use super::routes;
 use super::site::Site;
 use crate::console::{self, Console, Resumer, pages};
-use crate::server::serve_router;
+use crate::listening::serve_router;
 
 /// Who works for the rules of a workspace, as the process that serves it has them.
 #[derive(Debug)]

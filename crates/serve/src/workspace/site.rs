@@ -21,6 +21,7 @@ use super::data_dir::DataDir;
 use super::guesses::Guesses;
 use super::origins::Origins;
 use super::rate::Rate;
+use super::socket::RecentEvents;
 use super::writable::Writable;
 
 /// Of one person.
@@ -69,6 +70,8 @@ pub(super) struct Site {
     pub(super) store: Arc<WorkspaceStore>,
     /// The contents of files.
     pub(super) attachments: AttachmentFiles,
+    /// What sockets are told of, read once for all.
+    pub(super) recent: RecentEvents,
     /// What its owner is shown of the configuration.
     pub(super) described: Vec<DescribedSetting>,
     /// The logs of runs.
@@ -130,7 +133,8 @@ impl Site {
             writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
             hooks: Rate::new(HOOKS_PER_SECOND_MAX, Duration::from_secs(1)),
             guesses: Guesses::default(),
-            attachments: AttachmentFiles::new(dir.path().join("attachments")),
+            attachments: dir.attachments(),
+            recent: RecentEvents::default(),
             described,
             dir,
             hashing: Semaphore::new(HASHING_MAX),

@@ -7,6 +7,7 @@ mod connection;
 mod heard;
 mod message;
 mod patch;
+mod recent_events;
 mod stream;
 
 use std::sync::Arc;
@@ -24,9 +25,10 @@ use hyper_util::rt::TokioIo;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
 use super::access;
-use super::refusal::{WorkspaceRefusal, refused};
 use super::site::Site;
+use crate::json_api::refusal::{ApiRefusal, refused};
 use connection::Connection;
+pub(super) use recent_events::RecentEvents;
 
 /// What RFC 6455 has both sides add to the client's key.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -41,12 +43,9 @@ pub(super) async fn upgrade(State(site): State<Arc<Site>>, request: Request) -> 
 }
 
 /// Who asks is found out first, then the handshake, then a place: strangers take none.
-async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, WorkspaceRefusal> {
+async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, ApiRefusal> {
     if request.method() != Method::GET {
-        return Err(WorkspaceRefusal::unknown_method(
-            request.method().as_str(),
-            "/ws",
-        ));
+        return Err(ApiRefusal::unknown_method(request.method().as_str(), "/ws"));
     }
     let headers = request.headers().clone();
     let caller = access::caller(&site, &headers, false).await?;
@@ -55,8 +54,8 @@ async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, Wor
     }
     let accept = accepted(&headers)?;
     let place = site.sockets.clone().try_acquire_owned();
-    let place = place
-        .map_err(|_| WorkspaceRefusal::unavailable("too many sockets are open; try again later"))?;
+    let place =
+        place.map_err(|_| ApiRefusal::unavailable("too many sockets are open; try again later"))?;
     let upgraded = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         // A client that went away before the upgrade needs no answer.
@@ -77,7 +76,7 @@ async fn upgraded(site: Arc<Site>, mut request: Request) -> Result<Response, Wor
 }
 
 /// The answer to the client's key, if the request is one for a socket.
-fn accepted(headers: &HeaderMap) -> Result<HeaderValue, WorkspaceRefusal> {
+fn accepted(headers: &HeaderMap) -> Result<HeaderValue, ApiRefusal> {
     let says = |name: HeaderName, word: &str| {
         let lines = headers
             .get_all(name)
@@ -88,16 +87,15 @@ fn accepted(headers: &HeaderMap) -> Result<HeaderValue, WorkspaceRefusal> {
     };
     let is_upgrade = says(UPGRADE, "websocket") && says(CONNECTION, "upgrade");
     if !is_upgrade || !says(SEC_WEBSOCKET_VERSION, "13") {
-        return Err(WorkspaceRefusal::bad(
+        return Err(ApiRefusal::bad(
             "/ws is a WebSocket: ask with Upgrade: websocket, version 13",
         ));
     }
     let key = headers.get(SEC_WEBSOCKET_KEY).map(|key| key.as_bytes());
-    let key =
-        key.ok_or_else(|| WorkspaceRefusal::bad("the header Sec-WebSocket-Key is missing"))?;
+    let key = key.ok_or_else(|| ApiRefusal::bad("the header Sec-WebSocket-Key is missing"))?;
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, GUID.as_bytes()].concat());
     HeaderValue::from_str(&BASE64.encode(hash))
-        .map_err(|_| WorkspaceRefusal::internal("the answer to the key cannot be written"))
+        .map_err(|_| ApiRefusal::internal("the answer to the key cannot be written"))
 }
 
 #[cfg(test)]

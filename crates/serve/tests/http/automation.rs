@@ -196,3 +196,64 @@ fn a_review_of_what_nobody_proposed_is_refused() {
         );
     }
 }
+
+#[test]
+fn a_launch_with_a_request_of_its_own_is_for_admins_bounded_and_recorded() {
+    let server = Server::start();
+    let workspace = server.workspace();
+    let id = made(&server, &manual(&workspace));
+    let launch = format!("/api/automation/rules/{id}/launch");
+    let event = "6f1c2f0e-3f5b-4c1e-9d4a-0b8f5a2c7e11";
+    let asked = |request: &str| json!({ "triggering_event_id": event, "request": request });
+    let (_, editor) = server.user("edda", Some("editor"));
+    let refused = editor.post(&launch, &asked("Sort my inbox"));
+    assert_eq!(code(&refused), "ROLE_FORBIDDEN");
+    assert_eq!(refused.json()["details"]["role_needed"], "admin");
+    for wrong in ["", "  \n", "a\u{1b}[2J", &"x".repeat((64 << 10) + 1)] {
+        let refused = server.owner.post(&launch, &asked(wrong));
+        assert_eq!(code(&refused), "BAD_REQUEST", "{wrong:.20?}");
+    }
+    let (_, admin) = server.user("ada", Some("admin"));
+    let run = admin
+        .post(&launch, &asked("Sort my inbox\nand nothing else"))
+        .is(201);
+    assert_eq!(run["request"], "Sort my inbox\nand nothing else");
+    let path = format!(
+        "/api/automation/runs/{}",
+        run["run_id"].as_str().expect("an id")
+    );
+    assert_eq!(editor.get(&path).is(200)["request"], run["request"]);
+    // The same again, and without a request, is that run; another request is none of its answers.
+    let same = admin
+        .post(&launch, &asked("Sort my inbox\nand nothing else"))
+        .is(200);
+    assert_eq!(same["run_id"], run["run_id"]);
+    let plain = editor
+        .post(&launch, &json!({ "triggering_event_id": event }))
+        .is(200);
+    assert_eq!(plain["run_id"], run["run_id"]);
+    assert_eq!(
+        code(&admin.post(&launch, &asked("Something else"))),
+        "CONFLICT"
+    );
+    let keyed = "\r\nIdempotency-Key: once";
+    let request = json!({ "request": "Once" });
+    let first = server.owner.keyed("POST", &launch, keyed, &request).is(201);
+    let again = server.owner.keyed("POST", &launch, keyed, &request).is(201);
+    assert_eq!(first["run_id"], again["run_id"]);
+    let other = server
+        .owner
+        .keyed("POST", &launch, keyed, &json!({ "request": "Twice" }));
+    assert_eq!(code(&other), "BAD_REQUEST", "the key names another request");
+    let notify = json!({ "kind": "notify", "title": "Look" });
+    let notify = json!({ "workspace_id": workspace, "trigger": "manual", "action_json": notify });
+    let launch = format!("/api/automation/rules/{}/launch", made(&server, &notify));
+    let refused = server
+        .owner
+        .post(&launch, &json!({ "request": "Sort my inbox" }));
+    assert_eq!(
+        code(&refused),
+        "BAD_REQUEST",
+        "no agent is asked: {refused:?}"
+    );
+}

@@ -48,6 +48,7 @@ pub(crate) fn proposed(server: &Server, note: &Value) -> RunId {
         rule_id,
         triggering_event_id: event,
         depth: 1,
+        request: None,
     };
     // The test is the engine of this run: it has ended before the server's looks for it.
     write(&store, Actor::System, Change::Fire(fire));

@@ -8,8 +8,9 @@ use rusqlite::Connection;
 
 use crate::watchers::Watchers;
 
-/// How often to look for what other processes wrote.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How often to look for what other processes wrote. A look takes some microseconds; a page shows a step of another process
+/// within a tenth of a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// When the file was looked at, and what it was then.
 #[derive(Debug)]

@@ -1,17 +1,19 @@
-//! What drawing costs: the CPU time of the program while a model says a hundred tokens a second at a terminal.
+//! What drawing costs: the CPU time of the program while a model says a hundred tokens a second at a terminal, beside the
+//! CPU time of the same program where it reads the same words and draws nothing.
 //!
-//! `draw_cost PROGRAM` prints the CPU time and the time that went by, both in microseconds, between the first and the last
-//! word that is to be seen.
+//! `draw_cost PROGRAM` prints the CPU time and the time that went by, both in microseconds, while the words came: first at a
+//! terminal, then without one.
 
 use std::error::Error;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use bonded_testkit::place::clean_command;
 use bonded_testkit::provider::{Provider, streamed_text};
 use bonded_testkit::terminal::{Size, Terminal};
+use rustix::process::Pid;
 
 /// A token is a word of five letters and a space.
 const TOKEN_LETTERS: usize = 6;
@@ -24,23 +26,37 @@ const TICKS_PER_SECOND: u64 = 100;
 fn main() -> Result<(), Box<dyn Error>> {
     let program = std::env::args_os().nth(1).ok_or("draw_cost PROGRAM")?;
     let unknown = "the system does not say how much CPU time the program has had";
-    let (cpu_us, wall_us) = measured(Path::new(&program)).ok_or(unknown)?;
-    writeln!(std::io::stdout(), "{cpu_us} {wall_us}")?;
+    for is_drawn in [true, false] {
+        let (cpu_us, wall_us) = measured(Path::new(&program), is_drawn).ok_or(unknown)?;
+        writeln!(std::io::stdout(), "{cpu_us} {wall_us}")?;
+    }
     Ok(())
 }
 
-fn measured(program: &Path) -> Option<(u64, u64)> {
+fn measured(program: &Path, is_drawn: bool) -> Option<(u64, u64)> {
     let provider = Provider::start();
-    let text = format!("FIRST {}FINAL", "words ".repeat(TOKENS));
-    let said = streamed_text(&text, TOKEN_LETTERS);
+    let said = streamed_text(&"words ".repeat(TOKENS), TOKEN_LETTERS);
     provider.then_always(said.paused_ms(1_000 / TOKENS_PER_SECOND));
     let home = tempfile::tempdir().ok()?;
-    let terminal = Terminal::start(&command(program, home.path(), &provider), Size(100, 40));
-    terminal.wait_for("FIRST");
-    let (begun, before_us) = (Instant::now(), cpu_us(&terminal)?);
-    terminal.wait_for("FINAL");
+    let mut command = command(program, home.path(), &provider);
+    if is_drawn {
+        let terminal = Terminal::start(&command, Size(100, 40));
+        return spent_while_it_speaks(&provider, terminal.pid());
+    }
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().ok()?;
+    let spent = spent_while_it_speaks(&provider, Pid::from_child(&child));
+    child.kill().ok()?;
+    child.wait().ok()?;
+    spent
+}
+
+fn spent_while_it_speaks(provider: &Provider, program: Pid) -> Option<(u64, u64)> {
+    provider.wait_for(1);
+    let (begun, before_us) = (Instant::now(), cpu_us(program)?);
+    provider.wait_until_answered(1);
     let wall_us = u64::try_from(begun.elapsed().as_micros()).ok()?;
-    Some((cpu_us(&terminal)? - before_us, wall_us))
+    Some((cpu_us(program)? - before_us, wall_us))
 }
 
 fn command(program: &Path, home: &Path, provider: &Provider) -> Command {
@@ -53,8 +69,8 @@ fn command(program: &Path, home: &Path, provider: &Provider) -> Command {
 }
 
 /// User and system time of all threads, as `/proc` has it after the program's name, which may hold spaces.
-fn cpu_us(terminal: &Terminal) -> Option<u64> {
-    let id = terminal.pid().as_raw_nonzero();
+fn cpu_us(program: Pid) -> Option<u64> {
+    let id = program.as_raw_nonzero();
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
     let ticks = fields.split(' ').skip(11).take(2);

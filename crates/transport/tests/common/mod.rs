@@ -4,10 +4,6 @@
 //! cut, connections that are closed between two bytes), in one process and one runtime with the client.
 #![expect(dead_code, reason = "each test file uses its own part")]
 
-// The testkit lies above this crate, so that only its file can be used.
-#[path = "../../../testkit/src/installed.rs"]
-#[expect(unreachable_pub, reason = "it is public where it is at home")]
-mod installed;
 pub(crate) mod sdk;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex};
 use bonded_kernel::{Dialect, Target};
 use serde_json::{Map, Value, json};
 
-pub(crate) use super::installed::judge;
+pub(crate) use bonded_installed::judge;
 
 pub(crate) const HERE: &str = env!("CARGO_MANIFEST_DIR");
 

@@ -8,7 +8,7 @@ use bonded_kernel::{Mistake, Mode, Scope, WorkspaceId, short};
 use serde::Serialize;
 
 use super::loop_form::{FORM, KIND_BYTES_MAX, MEMORY_TYPES, PROVIDER};
-use super::rule_action::{NeedsNote, Resource, RuleAction};
+use super::rule_action::{ActionNeeds, NeedsNote, Resource, RuleAction};
 use crate::fault::{Fault, FaultKind, RuleFields};
 use crate::loop_settings::{LoopDefaults, MemoryChoice, Pace, ProviderChoice};
 use crate::prompt_file::MODES;
@@ -74,25 +74,17 @@ impl LoopAction {
     }
 }
 
-impl RuleAction for LoopAction {
-    fn request(&self) -> Option<&str> {
-        self.request.as_deref()
-    }
+impl RuleAction for Box<LoopAction> {
+    const IS_ASKED: bool = true;
 
-    fn exclusive(&self) -> Option<Resource<'_>> {
-        Some(Resource::Memory(&self.memory.kv_store_path))
-    }
-
-    fn prompt_path(&self) -> Option<&str> {
-        Some(&self.prompt_path)
-    }
-
-    fn needs_note(&self) -> NeedsNote {
-        NeedsNote::No
-    }
-
-    fn is_signed(&self) -> bool {
-        false
+    fn needs(&self) -> ActionNeeds<'_> {
+        ActionNeeds {
+            request: self.request.as_deref(),
+            exclusive: Some(Resource::Memory(&self.memory.kv_store_path)),
+            prompt_path: Some(&self.prompt_path),
+            note: NeedsNote::No,
+            is_signed: false,
+        }
     }
 
     fn words(&self) -> String {

@@ -6,7 +6,7 @@
 use bonded_kernel::{FormKind, FormRow, WorkspaceId};
 use serde::Serialize;
 
-use super::rule_action::{KIND, NeedsNote, Resource, RuleAction};
+use super::rule_action::{ActionNeeds, KIND, NeedsNote, RuleAction};
 use crate::fault::{FaultKind, RuleFields};
 use crate::folder::{FOLDER_BYTES_MAX, checked_folder};
 use crate::note::{KEYWORD_CHARS_MAX, NOTICE_MESSAGE_BYTES_MAX, NOTICE_TITLE_CHARS_MAX};
@@ -138,24 +138,16 @@ fn line(fields: &mut RuleFields<'_, '_>, field: &'static str, chars_max: usize) 
 }
 
 impl RuleAction for AddKeywordAction {
-    fn request(&self) -> Option<&str> {
-        None
-    }
+    const IS_ASKED: bool = false;
 
-    fn exclusive(&self) -> Option<Resource<'_>> {
-        None
-    }
-
-    fn prompt_path(&self) -> Option<&str> {
-        None
-    }
-
-    fn needs_note(&self) -> NeedsNote {
-        NeedsNote::ToChange
-    }
-
-    fn is_signed(&self) -> bool {
-        false
+    fn needs(&self) -> ActionNeeds<'_> {
+        ActionNeeds {
+            request: None,
+            exclusive: None,
+            prompt_path: None,
+            note: NeedsNote::ToChange,
+            is_signed: false,
+        }
     }
 
     fn words(&self) -> String {
@@ -164,24 +156,16 @@ impl RuleAction for AddKeywordAction {
 }
 
 impl RuleAction for MoveAction {
-    fn request(&self) -> Option<&str> {
-        None
-    }
+    const IS_ASKED: bool = false;
 
-    fn exclusive(&self) -> Option<Resource<'_>> {
-        None
-    }
-
-    fn prompt_path(&self) -> Option<&str> {
-        None
-    }
-
-    fn needs_note(&self) -> NeedsNote {
-        NeedsNote::ToChange
-    }
-
-    fn is_signed(&self) -> bool {
-        false
+    fn needs(&self) -> ActionNeeds<'_> {
+        ActionNeeds {
+            request: None,
+            exclusive: None,
+            prompt_path: None,
+            note: NeedsNote::ToChange,
+            is_signed: false,
+        }
     }
 
     fn words(&self) -> String {
@@ -190,24 +174,16 @@ impl RuleAction for MoveAction {
 }
 
 impl RuleAction for NotifyAction {
-    fn request(&self) -> Option<&str> {
-        None
-    }
+    const IS_ASKED: bool = false;
 
-    fn exclusive(&self) -> Option<Resource<'_>> {
-        None
-    }
-
-    fn prompt_path(&self) -> Option<&str> {
-        None
-    }
-
-    fn needs_note(&self) -> NeedsNote {
-        NeedsNote::No
-    }
-
-    fn is_signed(&self) -> bool {
-        false
+    fn needs(&self) -> ActionNeeds<'_> {
+        ActionNeeds {
+            request: None,
+            exclusive: None,
+            prompt_path: None,
+            note: NeedsNote::No,
+            is_signed: false,
+        }
     }
 
     fn words(&self) -> String {

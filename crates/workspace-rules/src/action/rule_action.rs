@@ -13,23 +13,28 @@ pub(super) const KIND: FormRow =
 
 /// An action of one kind. Nothing here has a default, so that a new kind has to answer all of it.
 pub(super) trait RuleAction {
-    /// What the run is asked, where the action says it.
-    fn request(&self) -> Option<&str>;
+    /// Whether its run is asked something, by the action or by the person who launches the rule.
+    const IS_ASKED: bool;
 
-    /// What no other run may use while this one goes on, as the action names it.
-    fn exclusive(&self) -> Option<Resource<'_>>;
-
-    /// The prompt file that is read before a rule with the action is taken.
-    fn prompt_path(&self) -> Option<&str>;
-
-    /// What it wants of the note that the event is about.
-    fn needs_note(&self) -> NeedsNote;
-
-    /// Whether it signs what it sends, with the secret of its rule.
-    fn is_signed(&self) -> bool;
+    /// What it needs around it.
+    fn needs(&self) -> ActionNeeds<'_>;
 
     /// What it does, in words that follow "when …,".
     fn words(&self) -> String;
+}
+
+/// What an action needs around it.
+pub(super) struct ActionNeeds<'a> {
+    /// What the run is asked, where the action says it.
+    pub(super) request: Option<&'a str>,
+    /// What no other run may use while this one goes on, as the action names it.
+    pub(super) exclusive: Option<Resource<'a>>,
+    /// The prompt file that is read before a rule with the action is taken.
+    pub(super) prompt_path: Option<&'a str>,
+    /// What it wants of the note that the event is about.
+    pub(super) note: NeedsNote,
+    /// Whether it signs what it sends, with the secret of its rule.
+    pub(super) is_signed: bool,
 }
 
 /// What an action wants of the note that the event is about.

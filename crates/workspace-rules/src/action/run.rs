@@ -7,7 +7,7 @@ use bonded_kernel::{FormKind, FormRow, Measure, WorkspaceId};
 use serde::Serialize;
 
 use super::path::{PATH, read_path};
-use super::rule_action::{KIND, NeedsNote, REQUEST, Resource, RuleAction};
+use super::rule_action::{ActionNeeds, KIND, NeedsNote, REQUEST, RuleAction};
 use crate::fault::RuleFields;
 use crate::surroundings::Surroundings;
 
@@ -30,24 +30,16 @@ pub struct RunAction {
 }
 
 impl RuleAction for RunAction {
-    fn request(&self) -> Option<&str> {
-        Some(&self.goal)
-    }
+    const IS_ASKED: bool = true;
 
-    fn exclusive(&self) -> Option<Resource<'_>> {
-        None
-    }
-
-    fn prompt_path(&self) -> Option<&str> {
-        None
-    }
-
-    fn needs_note(&self) -> NeedsNote {
-        NeedsNote::No
-    }
-
-    fn is_signed(&self) -> bool {
-        false
+    fn needs(&self) -> ActionNeeds<'_> {
+        ActionNeeds {
+            request: Some(&self.goal),
+            exclusive: None,
+            prompt_path: None,
+            note: NeedsNote::No,
+            is_signed: false,
+        }
     }
 
     fn words(&self) -> String {

@@ -6,7 +6,7 @@
 use bonded_kernel::{FormKind, FormRow, WorkspaceId};
 use serde::Serialize;
 
-use super::rule_action::{KIND, NeedsNote, Resource, RuleAction};
+use super::rule_action::{ActionNeeds, KIND, NeedsNote, RuleAction};
 use crate::fault::{FaultKind, RuleFields};
 use crate::surroundings::Surroundings;
 
@@ -21,24 +21,16 @@ pub struct WebhookAction {
 }
 
 impl RuleAction for WebhookAction {
-    fn request(&self) -> Option<&str> {
-        None
-    }
+    const IS_ASKED: bool = false;
 
-    fn exclusive(&self) -> Option<Resource<'_>> {
-        None
-    }
-
-    fn prompt_path(&self) -> Option<&str> {
-        None
-    }
-
-    fn needs_note(&self) -> NeedsNote {
-        NeedsNote::No
-    }
-
-    fn is_signed(&self) -> bool {
-        true
+    fn needs(&self) -> ActionNeeds<'_> {
+        ActionNeeds {
+            request: None,
+            exclusive: None,
+            prompt_path: None,
+            note: NeedsNote::No,
+            is_signed: true,
+        }
     }
 
     fn words(&self) -> String {

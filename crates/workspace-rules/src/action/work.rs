@@ -7,7 +7,7 @@ use bonded_kernel::{FormRow, WorkspaceId};
 use serde::Serialize;
 
 use super::path::{PATH, read_path};
-use super::rule_action::{KIND, NeedsNote, Resource, RuleAction};
+use super::rule_action::{ActionNeeds, KIND, NeedsNote, Resource, RuleAction};
 use crate::fault::RuleFields;
 use crate::surroundings::Surroundings;
 
@@ -24,24 +24,16 @@ pub struct WorkAction {
 }
 
 impl RuleAction for WorkAction {
-    fn request(&self) -> Option<&str> {
-        None
-    }
+    const IS_ASKED: bool = false;
 
-    fn exclusive(&self) -> Option<Resource<'_>> {
-        Some(Resource::Tree(&self.repo))
-    }
-
-    fn prompt_path(&self) -> Option<&str> {
-        None
-    }
-
-    fn needs_note(&self) -> NeedsNote {
-        NeedsNote::No
-    }
-
-    fn is_signed(&self) -> bool {
-        false
+    fn needs(&self) -> ActionNeeds<'_> {
+        ActionNeeds {
+            request: None,
+            exclusive: Some(Resource::Tree(&self.repo)),
+            prompt_path: None,
+            note: NeedsNote::No,
+            is_signed: false,
+        }
     }
 
     fn words(&self) -> String {

@@ -120,27 +120,39 @@ fn known_rule(view: &View, rule_id: RuleId) -> Result<&Rule, Refused> {
 }
 
 /// A run that was queued for the same event is found, not made again. An event of another workspace is refused, because
-/// the run could otherwise read and tell what happened there.
+/// the run could otherwise read and tell what happened there. A request says what an agent does with all that the rule
+/// lets it do, so it takes the role that writes rules.
 pub(super) fn fire_rule(
     view: &View,
     fire: &Fire,
     actor: &Actor,
 ) -> Result<Vec<WorkspaceEvent>, Refused> {
-    let workspace_id = known_rule(view, fire.rule_id)?.draft.workspace_id;
+    let draft = &known_rule(view, fire.rule_id)?.draft;
+    let workspace_id = draft.workspace_id;
     permit(view, workspace_id, actor, Permission::LaunchRules)?;
+    if let Some(request) = &fire.request {
+        permit(view, workspace_id, actor, Permission::ManageRules)?;
+        draft.check_request(request).map_err(Refused::bad)?;
+    }
     if view.event_workspace.is_some_and(|it| it != workspace_id) {
         return Err(Refused::ForeignEvent {
             event_id: fire.triggering_event_id,
         });
     }
-    if view.run.is_some() {
-        return Ok(vec![]);
+    if let Some(run) = &view.run {
+        return match fire.request.is_none() || fire.request == run.request {
+            true => Ok(vec![]),
+            false => Err(Refused::OtherRequest {
+                run_id: run.run_id.clone(),
+            }),
+        };
     }
     Ok(vec![WorkspaceEvent::AutomationQueued(RunQueued {
         run_id: fire.run_id.clone(),
         rule_id: fire.rule_id,
         triggering_event_id: fire.triggering_event_id,
         depth: fire.depth,
+        request: fire.request.clone(),
     })])
 }
 

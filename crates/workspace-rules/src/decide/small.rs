@@ -18,7 +18,7 @@ use crate::note::{Metadata, NOTICE_MESSAGE_BYTES_MAX, NOTICE_TITLE_CHARS_MAX, No
 use crate::notice::{ATTACHMENT_NAME_CHARS_MAX, ATTACHMENTS_MAX, Attachment, Notice};
 use crate::refused::Refused;
 use crate::role::Permission;
-use crate::rule::Trigger;
+use crate::trigger::Trigger;
 
 /// A longer reason is cut, not refused: that the issue is closed matters more.
 const REASON_CHARS_MAX: usize = 2000;

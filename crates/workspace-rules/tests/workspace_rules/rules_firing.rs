@@ -24,6 +24,7 @@ fn queued(rule: &Rule, depth: u32) -> AutomationRun {
         triggering_event_id: event,
         status: RunStatus::Queued,
         depth,
+        request: None,
         queued_at: Millis(6),
         started_at: None,
         finished_at: None,

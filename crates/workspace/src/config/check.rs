@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::sections::{AutomationSection, SearchSection, WITHOUT_EFFECT, WorkspaceConfig};
 use super::surroundings::{EVERY_WORKSPACE, listed};
 use crate::embedding_providers::provider_kinds;
-use crate::webhooks::checked_webhook;
+use crate::webhook_address;
 use bonded_host::document::line_of;
 use bonded_host::provider::{KNOWN_PROVIDERS, checked_url};
 
@@ -236,7 +236,7 @@ impl Checking<'_> {
             }
         }
         for line in &automation.allowed_webhooks {
-            if let Err(why) = checked_webhook(line) {
+            if let Err(why) = webhook_address::checked(line) {
                 let path = ["automation", "allowed_webhooks"];
                 self.fault(&path, &format!("{line:?}: {why}"));
             }

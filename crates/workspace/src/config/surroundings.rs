@@ -15,7 +15,7 @@ use bonded_workspace_rules::{
 };
 
 use super::super::cron::Cron;
-use super::super::webhooks::AllowedWebhooks;
+use super::super::webhook_address::AllowedWebhooks;
 use super::sections::AutomationSection;
 use bonded_host::config::Environment;
 use bonded_host::config::Whose;

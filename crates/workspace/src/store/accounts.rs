@@ -54,6 +54,15 @@ impl WorkspaceStore {
         .await
     }
 
+    /// Whether any person has a password, so that somebody can log in.
+    pub async fn is_set_up(&self) -> Result<bool, WorkspaceError> {
+        self.read(|connection| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM user WHERE password IS NOT NULL)";
+            Ok(connection.query_row(sql, [], |row| row.get(0))?)
+        })
+        .await
+    }
+
     /// Adds a person, who has no password and no token yet.
     pub async fn add_user(
         &self,

@@ -2,6 +2,8 @@
 //!
 //! Only reading, but for one thing: which notices somebody has read is theirs alone, and no event of the workspace.
 
+use std::collections::BTreeSet;
+
 use bonded_kernel::{EventId, Millis, NoteId, UserId, WorkspaceId};
 use bonded_workspace_rules::{Actor, StoredEvent, WorkspaceEvent};
 use rusqlite::{Connection, params};
@@ -203,6 +205,17 @@ impl WorkspaceStore {
                  WHERE note = (SELECT key FROM note WHERE id = ?1) AND removed IS NULL ORDER BY event";
             let listed = rows::all(connection, sql, [note.as_bytes()], places)?;
             listed.into_iter().map(|it| attachment(connection, it)).collect()
+        })
+        .await
+    }
+
+    /// The names of all contents that events name.
+    pub async fn attachment_names(&self) -> Result<BTreeSet<String>, WorkspaceError> {
+        self.read(|connection| {
+            let sql = "SELECT json_extract(event.body, '$.payload.hash') FROM attachment \
+                 JOIN event ON event.row = attachment.event";
+            let names = rows::all(connection, sql, [], |row| Ok(row.get(0)?))?;
+            Ok(names.into_iter().collect())
         })
         .await
     }

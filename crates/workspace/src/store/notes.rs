@@ -267,15 +267,15 @@ fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote
 const KEYWORDS_COUNTED_MAX: i64 = 500;
 
 impl WorkspaceStore {
-    /// The keywords of a workspace's notes, the most used first. Every note of the workspace is looked at.
+    /// The keywords of a workspace's notes, the most used first. They are counted when notes are written.
     pub async fn keyword_counts(
         &self,
         workspace: WorkspaceId,
     ) -> Result<Vec<(String, u64)>, WorkspaceError> {
         self.read(move |connection| {
-            let sql = "SELECT keyword.value, count(*) FROM note, json_each(note.keywords) AS keyword \
-                 WHERE note.workspace = (SELECT key FROM workspace WHERE id = ?1) AND deleted_at IS NULL \
-                 GROUP BY keyword.value ORDER BY count(*) DESC, keyword.value LIMIT ?2";
+            let sql = "SELECT keyword, notes FROM keyword \
+                 WHERE workspace = (SELECT key FROM workspace WHERE id = ?1) \
+                 ORDER BY notes DESC, keyword LIMIT ?2";
             let parameters = params![workspace.as_bytes(), KEYWORDS_COUNTED_MAX];
             rows::all(connection, sql, parameters, |row| {
                 Ok((row.get(0)?, count(row.get(1)?)))

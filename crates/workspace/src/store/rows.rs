@@ -116,7 +116,7 @@ pub(super) fn rule(row: &Row<'_>) -> Result<StoredRule, StoreFault> {
 }
 
 pub(super) const RUN: &str = "SELECT run.id, rule, workspace.id, event, status, depth, queued_at, started_at, finished_at, \
-     error_code, result, audit \
+     error_code, result, audit, request \
      FROM run JOIN workspace ON workspace.key = run.workspace";
 
 /// Reads what `RUN` selects.
@@ -137,6 +137,7 @@ pub(super) fn run(row: &Row<'_>) -> Result<AutomationRun, StoreFault> {
         audit: audit
             .map(|audit| serde_json::from_str(&audit))
             .transpose()?,
+        request: row.get(12)?,
     })
 }
 

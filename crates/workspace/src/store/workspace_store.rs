@@ -30,6 +30,7 @@ pub(super) const LAYOUT: Layout = Layout {
         include_str!("003.sql"),
         include_str!("004.sql"),
         include_str!("005.sql"),
+        include_str!("006.sql"),
     ],
     page_bytes: 4096,
     checkpoint_pages: 4000,

@@ -216,6 +216,7 @@ impl World {
             rule_id: RULE,
             triggering_event_id: EventId::derived(&[run.as_bytes()]),
             depth: 1,
+            request: None,
         }))
         .await;
     }

@@ -463,6 +463,7 @@ async fn a_launch_by_a_person_is_a_run_like_any_other_and_the_same_one_when_it_i
             rule_id,
             triggering_event_id,
             depth: 1,
+            request: None,
         });
         let write = Write {
             actor: Actor::System,
@@ -502,6 +503,7 @@ async fn launch(world: &World, user: UserId, rule_id: RuleId, number: u8) {
         rule_id,
         triggering_event_id: event,
         depth: 1,
+        request: None,
     });
     world.write_as(user, fire).await.expect("it is launched");
 }
@@ -562,6 +564,7 @@ async fn a_rule_is_not_launched_for_an_event_of_another_workspace() {
         rule_id,
         triggering_event_id: event,
         depth: 1,
+        request: None,
     });
     let refused = world
         .write_as(stranger, fire)

@@ -103,6 +103,7 @@ async fn an_action_on_a_note_fails_where_there_is_none() {
         rule_id,
         triggering_event_id: event,
         depth: 1,
+        request: None,
     };
     world.write(Change::Fire(fire)).await;
     let runs = world.until_runs(1, RunStatus::Failed).await;
@@ -124,6 +125,7 @@ async fn a_notice_is_left_once_though_its_run_is_taken_up_again() {
         rule_id,
         triggering_event_id: event,
         depth: 1,
+        request: None,
     };
     world.write(Change::Fire(fire)).await;
     // As a process leaves it that dies after the notice and before the end of the run.

@@ -17,6 +17,7 @@ async fn launch(world: &World, rule_id: RuleId, count: u32) {
             rule_id,
             triggering_event_id: event,
             depth: 1,
+            request: None,
         };
         world.write(Change::Fire(fire)).await;
     }

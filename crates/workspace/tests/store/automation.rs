@@ -22,6 +22,7 @@ fn fire(run: &str, event: u8) -> Fire {
         rule_id: RULE,
         triggering_event_id: EventId::from_bytes([event; 16]),
         depth: 1,
+        request: None,
     }
 }
 

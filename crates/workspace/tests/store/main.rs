@@ -4,6 +4,7 @@ mod accounts;
 mod automation;
 mod common;
 mod history;
+mod keywords;
 mod migration;
 mod notes;
 mod proofs;

@@ -7,7 +7,13 @@ use bonded_workspace::store::{
 use bonded_workspace_rules::{Change, Issue, NoteEdit, NoteWrite};
 use rusqlite::Connection;
 
-use crate::common::{WORKSPACE, World, edit, note_id, world};
+use crate::common::{WORKSPACE, World, edit, new_note, note_id, world};
+
+/// What format 6 brought, taken back.
+const BACK_TO_FORMAT_5: &str = "
+    DROP TRIGGER keywords_of_new_note; DROP TRIGGER keywords_of_changed_note; DROP TABLE keyword;
+    ALTER TABLE run DROP COLUMN request;
+    PRAGMA user_version = 5;";
 
 /// What format 5 brought, taken back.
 const BACK_TO_FORMAT_4: &str = "
@@ -40,6 +46,29 @@ const BACK_TO_FORMAT_1: &str = "
         SELECT (workspace << 32) + key, title, coalesce(text, '') FROM note WHERE deleted_at IS NULL;
     PRAGMA user_version = 1;";
 
+/// Each takes back what one format brought, the newest first.
+const BACK: [&str; 5] = [
+    BACK_TO_FORMAT_5,
+    BACK_TO_FORMAT_4,
+    BACK_TO_FORMAT_3,
+    BACK_TO_FORMAT_2,
+    BACK_TO_FORMAT_1,
+];
+
+/// The store as a build of a format left it, opened by this one.
+fn reopened(world: World, format: usize) -> World {
+    let World { store, dir } = world;
+    drop(store);
+    let file = dir.path().join("workspace.db");
+    let connection = Connection::open(&file).expect("the file opens");
+    for back in &BACK[..6 - format] {
+        connection.execute_batch(back).expect("it is taken back");
+    }
+    drop(connection);
+    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    World { store, dir }
+}
+
 async fn titles(store: &WorkspaceStore, text: &str, kind: Option<&str>) -> Vec<String> {
     let query = SearchQuery {
         workspace: WORKSPACE,
@@ -69,22 +98,10 @@ async fn a_file_of_format_1_is_searched_as_it_was() {
         base_version: None,
     };
     world.write(gone).await.expect("it is deleted");
-    let World { store, dir } = world;
-    drop(store);
-    let file = dir.path().join("workspace.db");
-    let connection = Connection::open(&file).expect("the file opens");
-    for back in [
-        BACK_TO_FORMAT_4,
-        BACK_TO_FORMAT_3,
-        BACK_TO_FORMAT_2,
-        BACK_TO_FORMAT_1,
-    ] {
-        connection.execute_batch(back).expect("it is taken back");
-    }
-    drop(connection);
-    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    let world = reopened(world, 1);
+    let store = &world.store;
     assert_eq!(
-        titles(&store, "heron", None).await,
+        titles(store, "heron", None).await,
         ["heron", "second", "long"]
     );
     let table: [(&str, Option<&str>, &[&str]); 6] = [
@@ -96,9 +113,8 @@ async fn a_file_of_format_1_is_searched_as_it_was() {
         ("nothing", None, &[]),
     ];
     for (text, kind, expected) in table {
-        assert_eq!(titles(&store, text, kind).await, expected, "{text}");
+        assert_eq!(titles(store, text, kind).await, expected, "{text}");
     }
-    let world = World { store, dir };
     world
         .write(edit(2, 2, "a stork"))
         .await
@@ -136,15 +152,8 @@ async fn people_and_tokens_of_a_file_of_format_2_are_as_they_were() {
         .add_token(By::Keeper, user_id, "token of bob", "laptop".into(), now)
         .await
         .expect("it is kept");
-    let World { store, dir } = world;
-    drop(store);
-    let file = dir.path().join("workspace.db");
-    let connection = Connection::open(&file).expect("the file opens");
-    for back in [BACK_TO_FORMAT_4, BACK_TO_FORMAT_3, BACK_TO_FORMAT_2] {
-        connection.execute_batch(back).expect("it is taken back");
-    }
-    drop(connection);
-    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    let world = reopened(world, 2);
+    let store = &world.store;
     let found = store.user_by_token("token of bob").await.expect("it reads");
     let found = found.expect("the token is known");
     assert_eq!((found.user_id, found.state), (user_id, UserState::Active));
@@ -171,15 +180,8 @@ async fn what_notes_of_a_file_of_format_3_were_called_is_read_from_their_events(
         });
         world.write(renamed).await.expect("it fits");
     }
-    let World { store, dir } = world;
-    drop(store);
-    let file = dir.path().join("workspace.db");
-    let connection = Connection::open(&file).expect("the file opens");
-    for back in [BACK_TO_FORMAT_4, BACK_TO_FORMAT_3] {
-        connection.execute_batch(back).expect("it is taken back");
-    }
-    drop(connection);
-    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
+    let world = reopened(world, 3);
+    let store = &world.store;
     for written in ["first", "SECOND", "Third"] {
         let target = store.link_target(WORKSPACE, written.into()).await;
         assert_eq!(target, Ok(Some(note_id(1))), "{written}");
@@ -202,16 +204,7 @@ async fn issues_of_a_file_of_format_4_are_open_and_can_be_closed() {
         issue,
     };
     world.write(recorded).await.expect("it is recorded");
-    let World { store, dir } = world;
-    drop(store);
-    let file = dir.path().join("workspace.db");
-    let connection = Connection::open(&file).expect("the file opens");
-    connection
-        .execute_batch(BACK_TO_FORMAT_4)
-        .expect("it is taken back");
-    drop(connection);
-    let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
-    let world = World { store, dir };
+    let world = reopened(world, 4);
     let listed = async |state| {
         let listed = world.store.listed_issues(WORKSPACE, state, Page::default());
         listed.await.expect("it reads")
@@ -230,4 +223,24 @@ async fn issues_of_a_file_of_format_4_are_open_and_can_be_closed() {
         .as_ref()
         .and_then(|it| it.reason.as_deref());
     assert_eq!(reason, Some("done"));
+}
+
+#[tokio::test]
+async fn keywords_of_a_file_of_format_5_are_counted() {
+    let world = world().await;
+    for (number, keywords) in [(1, ["a", "b"]), (2, ["a", "c"]), (3, ["a", "b"])] {
+        let mut note = new_note(number, "title", "text");
+        note.keywords = keywords.map(String::from).to_vec();
+        let made = world.write(Change::CreateNote(note)).await;
+        made.expect("it is made");
+    }
+    let gone = Change::DeleteNote {
+        note_id: note_id(3),
+        base_version: None,
+    };
+    world.write(gone).await.expect("it is deleted");
+    let world = reopened(world, 5);
+    let counted = world.store.keyword_counts(WORKSPACE).await;
+    let expected = [("a", 2), ("b", 1), ("c", 1)].map(|(word, count)| (word.to_owned(), count));
+    assert_eq!(counted, Ok(expected.to_vec()));
 }

@@ -65,7 +65,7 @@ pub(super) fn tokens(
 /// The door of the pages: the server's tokens, or where it has none a link that works once, which is told here.
 pub(super) fn of_pages(keeper: TokenKeeper, address: SocketAddr) -> ConsoleDoor {
     if !keeper.is_empty() {
-        return ConsoleDoor::with_tokens(keeper);
+        return keeper.into_door();
     }
     let (door, secret) = ConsoleDoor::of_agents(person());
     let link = link(address, &secret);

@@ -1,8 +1,8 @@
-import { useEffect, useRef } from '../../vendor/hooks.js';
+import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 
 /** The field that a form begins with has the focus when the form appears, and only then. */
 export function useFocus() {
   const field = useRef(/** @type {any} */ (null));
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   return field;
 }

@@ -1,5 +1,5 @@
 // Keys: every action has one, every key is listed under `?`, and letters are letters while somebody types.
-import { useEffect, useRef } from '../../vendor/hooks.js';
+import { useLayoutEffect, useRef } from '../../vendor/hooks.js';
 import { signal } from '../../vendor/signals.js';
 
 /** @typedef {{ key: string, does: string, run: (event: KeyboardEvent) => void }} Key */
@@ -19,7 +19,7 @@ let prefixLater = 0;
 export function useKeys(title, keys) {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const layer = { title, keys: () => latest.current };
     layers.value = [...layers.value, layer];
     return () => void (layers.value = layers.value.filter((it) => it !== layer));

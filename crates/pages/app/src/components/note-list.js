@@ -1,6 +1,6 @@
 // The list of notes: search as one types, keywords, folders, and what others just made.
 import { html, cls } from '../html.js';
-import { useCallback, useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { hasRole, me, now } from '../state.js';
 import { route, setQuery } from '../router.js';
 import { allDrafts } from '../drafts.js';
@@ -26,19 +26,22 @@ export function shortTime(iso) {
   return isToday ? clock(ms) : day === 'Yesterday' ? `yesterday ${clock(ms)}` : new Date(ms).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 }
 
-/** @param {{ selected: string, onChosen: () => void, onFail: (error: unknown) => void }} props */
-export function NoteList({ selected, onChosen, onFail }) {
+/** @param {{ selected: string, onChosen: () => void }} props */
+export function NoteList({ selected, onChosen }) {
   const query = route.value.query;
   const [q, keyword, folder] = [query.get('q') ?? '', query.get('keyword') ?? '', query.get('folder') ?? ''];
   const { found, error, isBusy } = useSearch(q);
   const drafts = useDrafts(selected);
   const rows = useMemo(() => rowsOf(found, keyword, folder), [found, keyword, folder, list.value]);
-  const make = () => makeNote({ ...(keyword ? { keywords: [keyword] } : {}), ...(folder ? { folder } : {}) }).then(onChosen, onFail);
+  const make = () => {
+    makeNote({ ...(keyword ? { keywords: [keyword] } : {}), ...(folder ? { folder } : {}) });
+    onChosen();
+  };
   const height = useCallback((/** @type {Row} */ it) => (it.snippet ? 84 : 60), []);
   const at = rows.findIndex((it) => it.note.note_id === selected);
   return html`<div class="nl">
     <div class="nl-top"><div class="row"><h2 class="grow">Notes</h2>${hasRole('editor') && html`<button class="btn icon" aria-label="New note" title="New note (n)" onClick=${make}><${Icon} name="plus" /></button>`}</div>
-      <${SearchField} q=${q} /><${Filters} keyword=${keyword} folder=${folder} /></div>
+      <${SearchField} q=${q} isBusy=${isBusy} /><${Filters} keyword=${keyword} folder=${folder} /></div>
     ${fresh.value.length > 0 && !q && html`<button class="nl-new" onClick=${showFresh}>${counted(fresh.value.length, 'new note')}</button>`}
     ${Boolean(error ?? list.value.error) && html`<div class="pad"><${Failed} what="The list cannot be read." error=${error ?? list.value.error} onRetry=${() => void readList()} /></div>`}
     ${rows.length > 0
@@ -68,7 +71,7 @@ const asNote = (hit) => ({ note_id: hit.note_id, workspace_id: '', title: hit.ti
 /** Searches 150 ms after the last letter; what was found stays until the next answer is here. @param {string} q */
 function useSearch(q) {
   const [state, setState] = useState(/** @type {{ found: import('../workspace-types.js').Hit[] | null, error: unknown, isBusy: boolean }} */ ({ found: null, error: null, isBusy: false }));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (q.trim() === '') return setState({ found: null, error: null, isBusy: false });
     const abort = new AbortController();
     setState((it) => ({ ...it, isBusy: true }));
@@ -101,11 +104,23 @@ function useDrafts(selected) {
   return ids;
 }
 
-/** @param {{ q: string }} props */
-function SearchField({ q }) {
+/** @param {{ q: string, isBusy: boolean }} props */
+function SearchField({ q, isBusy }) {
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  // Who pressed Enter before the answer wants the first of what is found, and not of what is still shown.
+  const isWanted = useRef(false);
+  useLayoutEffect(() => {
+    if (!isBusy && isWanted.current) openFirst();
+  }, [isBusy]);
+  const openFirst = () => {
+    isWanted.current = false;
+    /** @type {HTMLElement | null} */ (document.querySelector('.nl-row'))?.click();
+  };
   const n = list.value.notes.length;
-  const onInput = () => setQuery({ q: field.current?.value ?? '' });
+  const onInput = () => {
+    isWanted.current = false;
+    setQuery({ q: field.current?.value ?? '' });
+  };
   const onKey = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === 'Escape') {
       if (q) setQuery({ q: null });
@@ -113,9 +128,9 @@ function SearchField({ q }) {
     }
     if (event.key === 'ArrowDown' || event.key === 'Enter') {
       event.preventDefault();
-      const first = /** @type {HTMLElement | null} */ (document.querySelector('.nl-row'));
-      if (event.key === 'Enter') first?.click();
-      else first?.focus();
+      if (event.key === 'ArrowDown') /** @type {HTMLElement | null} */ (document.querySelector('.nl-row'))?.focus();
+      else if (isBusy) isWanted.current = true;
+      else openFirst();
     }
   };
   return html`<label class="field"><${Icon} name="search" /><span class="sr">Search notes</span><input ref=${field} id="note-search" type="search" placeholder=${n > 0 ? `Search ${list.value.next === null ? counted(n, 'note') : `more than ${counted(n, 'note')}`}` : 'Search notes'} value=${q} maxlength="200" onInput=${onInput} onKeyDown=${onKey} /><kbd>/</kbd></label>`;

@@ -1,6 +1,6 @@
 // One note: its title, keywords and text, whether it is saved, and what can be done with it.
 import { html } from '../html.js';
-import { useEffect, useRef, useState } from '../../vendor/hooks.js';
+import { useEffect, useLayoutEffect, useRef, useState } from '../../vendor/hooks.js';
 import { useTitle } from '../hooks.js';
 import { go } from '../router.js';
 import { hasRole, workspaces } from '../state.js';
@@ -27,7 +27,7 @@ import { useKeys } from './keys.js';
 /** @param {{ noteId: string, onMenu: (() => void) | null, isMenu: boolean, onFail: (error: unknown) => void }} props */
 export function NoteView({ noteId, onMenu, isMenu, onFail }) {
   const store = storeOf(noteId);
-  const [isPreview, setPreview] = useState(kept('note-view') === 'preview');
+  const [isPreview, setPreview] = useState(kept('note-view') === 'preview' && justMade.id !== noteId);
   const [isAsking, setAsking] = useState(false);
   useEffect(() => store.use(), [store]);
   const note = store.note.value;
@@ -83,7 +83,7 @@ function Bar({ store, isPreview, onToggle, onMenu, isMenu, canWrite, onDelete })
   return html`<div class="bar nv-bar">${onMenu && html`<button class="btn quiet" aria-label="Notes" aria-expanded=${String(isMenu)} aria-controls="note-menu" onClick=${onMenu}><${Icon} name="notes" /><span class="hide-m">Notes</span></button>`}
     <${SaveState} store=${store} /><span class="grow"></span>
     ${isUnsaved && canWrite && html`<button class="btn" onClick=${() => store.saveNow()}>Save <kbd>Ctrl S</kbd></button>`}
-    ${canWrite && html`<button class="btn quiet" aria-pressed=${String(isPreview)} onClick=${onToggle}>${isPreview ? 'Source' : 'Preview'}</button>`}
+    ${canWrite && store.status.value !== 'choice' && html`<button class="btn quiet" aria-pressed=${String(isPreview)} onClick=${onToggle}>${isPreview ? 'Source' : 'Preview'}</button>`}
     <${More} store=${store} canWrite=${canWrite} onDelete=${onDelete} /></div>`;
 }
 
@@ -92,7 +92,7 @@ function SaveState({ store }) {
   const is = store.status.value;
   const lost = !store.isKept.value && !['saved', 'loading', 'failed'].includes(is);
   const n = openChoices(store);
-  return html`<span class="row wrap save" role="status">
+  return html`<span class="row wrap save" role="status" data-version=${is === 'saved' ? store.note.value?.version : undefined}>
     ${is === 'saved' && html`<${Badge} tone="ok" icon="ok">Saved<//>`}
     ${(is === 'typing' || is === 'saving') && html`<${Badge} tone="run" icon="run">${is === 'saving' ? 'Saving' : 'Not saved yet'}<//>`}
     ${is === 'unsent' && html`<${Badge} tone="wait" icon="off">Not saved, the server does not answer<//>`}
@@ -143,11 +143,14 @@ function Body({ store, isPreview, canWrite, onOpen, onFail }) {
 /** @param {{ store: NoteStore, canWrite: boolean }} props */
 function TitleField({ store, canWrite }) {
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (justMade.id !== store.noteId) return;
-    justMade.id = '';
-    field.current?.focus();
-    field.current?.select();
+    const { place } = justMade;
+    Object.assign(justMade, { id: '', place: null });
+    const target = place?.isText ? /** @type {HTMLTextAreaElement | null} */ (document.querySelector('.ed-field')) : field.current;
+    target?.focus();
+    if (place) target?.setSelectionRange(place.from, place.to);
+    else field.current?.select();
   }, []);
   const onKey = (/** @type {KeyboardEvent} */ event) => {
     if (event.isComposing || (event.key !== 'Enter' && event.key !== 'ArrowDown')) return;

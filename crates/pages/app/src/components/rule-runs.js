@@ -51,6 +51,7 @@ function RunDetail({ run, onChanged }) {
   const isOpen = run.status === 'queued' || run.status === 'running';
   return html`<div class="rrun-in"><div class="row wrap">${site.value?.has.includes('runs') && hasRole('editor') && html`<a class="btn" href=${runPath(run.run_id)}>Show the whole run</a>`}${isOpen && hasRole('editor') && html`<button class="btn" onClick=${cancel}>Cancel it</button>`}<span class="tiny dim mono">${run.run_id}</span></div>
     ${problem && html`<${Failed} what="It was not cancelled." error=${problem} />`}
+    ${run.request && html`<div class="small"><span class="label">Launched with the request</span><${FoldedText} text=${run.request} isProse=${true} /></div>`}
     ${run.result_json && html`<${Result} result=${run.result_json} />`}
     ${error ? html`<${Audit} audit=${run.audit} />` : !data ? html`<${Loading} />` : data.loops.length === 0 ? html`<${Audit} audit=${run.audit} />` : data.loops.map((/** @type {any} */ it) => html`<${Loop} key=${it.loop} loop=${it} />`)}</div>`;
 }

@@ -1,6 +1,6 @@
 // A list that draws only what is near the view. It scrolls with the page or in a box of its own.
 import { html } from '../html.js';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
+import { useLayoutEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 
 /** How far beyond the view rows are drawn. */
 const BEYOND = 400;
@@ -64,7 +64,7 @@ export function Windowed({ rows, height, keyOf, render, keep, scrollTo, onRange,
     };
   }, []);
   useLayoutEffect(() => latest.current(), [tops]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (scrollTo) showRow(box ? outer.current : null, list.current, tops, scrollTo.at, scrollTo.isExact);
   }, [scrollTo]);
   const shown = drawn(range, rows.length, keep);

@@ -76,7 +76,7 @@ function useShown(decided, setDecided) {
     if (calls === null) return;
     const here = new Set(calls.map((it) => it.digest));
     const gone = [...seen.current.values()].filter((it) => !here.has(it.digest) && !decided[it.digest]);
-    if (gone.length > 0) setDecided((before) => ({ ...before, ...Object.fromEntries(gone.map((call) => [call.digest, before[call.digest] ?? { call, verdict: 'gone', by: '', at: Date.now() }])) }));
+    if (gone.length > 0) setDecided((before) => ({ ...before, ...Object.fromEntries(gone.map((call) => [call.digest, before[call.digest] ?? { call, verdict: 'gone', by: '', at: now.peek() }])) }));
   }, [calls]);
   return [...seen.current.values()];
 }
@@ -198,7 +198,7 @@ function Answer({ call, isRisky, onDecided }) {
     try {
       const done = await api('POST', `/api${runPath(call.runId)}/${what}`, { turn: call.turn, call: call.call, digest: call.digest, ...more });
       keepHere(draft, null);
-      onDecided({ call, verdict: what === 'approve' ? 'approved' : 'denied', by: user.value, at: Date.now(), hint: done?.hint ?? '' });
+      onDecided({ call, verdict: what === 'approve' ? 'approved' : 'denied', by: user.value, at: now.peek(), hint: done?.hint ?? '' });
       say(what === 'approve' ? 'Approved' : 'Denied');
       void readInbox().catch(() => {});
     } catch (failure) {

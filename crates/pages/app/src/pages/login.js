@@ -66,7 +66,7 @@ const WAYS = {
 
 /** Ways that lead elsewhere from a way. @type {Record<string, [string, string][]>} */
 const OTHERS = {
-  password: [['invitation', 'I have an invitation'], ['setup', 'Set up a new server']],
+  password: [['invitation', 'I have an invitation']],
   invitation: [['password', 'I have a password']],
   setup: [['password', 'I have an account']],
 };

@@ -5,12 +5,13 @@ import { useCss, useTitle } from '../hooks.js';
 import { go, route } from '../router.js';
 import { hasRole, workspaces } from '../state.js';
 import { list, readList, watchList } from '../notes-list.js';
-import { makeNote, openNamed, restoreNote } from '../note-acts.js';
+import { makeNote, making, openNamed, restoreNote } from '../note-acts.js';
 import { Failed } from '../components/states.js';
 import { Icon } from '../components/icon.js';
 import { NoteHistory } from '../components/note-history.js';
 import { NoteList } from '../components/note-list.js';
 import { NoteView } from '../components/note-view.js';
+import { NewNote } from '../components/new-note.js';
 import { useKeys } from '../components/keys.js';
 
 const compact = matchMedia('(max-width: 1280px)');
@@ -42,14 +43,16 @@ export default function Notes() {
     setError(null);
   }, [noteId]);
   useOpenByName(setError);
-  useNotesKeys(() => setMenu(true), setError);
-  const hasList = !isCompact || !noteId || isMenu;
-  return html`<div class=${cls('notes', isCompact && 'compact', noteId && 'open')}>
-    ${hasList && html`<div class=${cls('notes-list', isCompact && Boolean(noteId) && 'drawer')} id="note-menu" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === 'Escape' && setMenu(false)}>
-      <${NoteList} selected=${noteId} onChosen=${() => setMenu(false)} onFail=${setError} /></div>`}
-    ${isCompact && noteId && isMenu && html`<button class="drawer-shade" aria-label="Close the list" tabindex="-1" onClick=${() => setMenu(false)}></button>`}
+  useNotesKeys(() => setMenu(true));
+  const isMaking = making.value?.from === route.value.path;
+  const isOpen = isMaking || noteId !== '';
+  const hasList = !isCompact || !isOpen || isMenu;
+  return html`<div class=${cls('notes', isCompact && 'compact', isOpen && 'open')}>
+    ${hasList && html`<div class=${cls('notes-list', isCompact && isOpen && 'drawer')} id="note-menu" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === 'Escape' && setMenu(false)}>
+      <${NoteList} selected=${isMaking ? '' : noteId} onChosen=${() => setMenu(false)} /></div>`}
+    ${isCompact && isOpen && isMenu && html`<button class="drawer-shade" aria-label="Close the list" tabindex="-1" onClick=${() => setMenu(false)}></button>`}
     ${error && html`<div class="notes-error"><${Failed} what="That did not work." error=${error} /><button class="btn" onClick=${() => setError(null)}>Close</button></div>`}
-    ${noteId
+    ${isMaking ? html`<${NewNote} key="new" />` : noteId
       ? view === 'history' ? html`<${NoteHistory} key=${noteId} noteId=${noteId} range=${range} />` : html`<${NoteView} key=${noteId} noteId=${noteId} onMenu=${isCompact ? () => setMenu(!isMenu) : null} isMenu=${isMenu} onFail=${setError} />`
       : html`<${NoneChosen} onFail=${setError} />`}</div>`;
 }
@@ -75,14 +78,14 @@ function useOpenByName(onFail) {
   }, [name, isRead]);
 }
 
-/** @param {() => void} onMenu @param {(error: unknown) => void} onFail */
-function useNotesKeys(onMenu, onFail) {
+/** @param {() => void} onMenu */
+function useNotesKeys(onMenu) {
   const find = () => {
     // Who types on at once types into the search, and not the keys of this page.
     drawnAtOnce(onMenu);
     document.getElementById('note-search')?.focus();
   };
-  const make = () => hasRole('editor') && void makeNote().catch(onFail);
+  const make = () => hasRole('editor') && makeNote();
   useKeys('Notes', [
     { key: 'n', does: 'New note', run: make }, { key: '/', does: 'Search', run: find }, { key: 'Ctrl K', does: 'Search, also while typing', run: () => {} },
     { key: 'j', does: 'Next note', run: () => step(1) }, { key: 'k', does: 'Previous note', run: () => step(-1) },

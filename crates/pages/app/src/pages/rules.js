@@ -1,12 +1,12 @@
 // Rules: the list, and one of them as a form, its runs, and what it would do.
-import { html, cls } from '../html.js';
-import { useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
+import { cls, drawnAtOnce, html } from '../html.js';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { api, ApiError } from '../api.js';
 import { useCss, useTitle } from '../hooks.js';
 import { go, route, rulePath } from '../router.js';
 import { hasRole, now, workspaces } from '../state.js';
 import { keepHere, keptHere } from '../storage.js';
-import { checkRule, deleteRule, enableRule, launchRule, NEW_RULE, readRules, rules, saveRule, watchRules, writable } from '../rules-store.js';
+import { checkRule, deleteRule, enableRule, launchRule, NEW_RULE, readRules, requestOf, rules, saveRule, watchRules, writable } from '../rules-store.js';
 import { list, readList } from '../notes-list.js';
 import { readHistory } from '../note-acts.js';
 import { workspaceId } from '../workspace.js';
@@ -91,7 +91,8 @@ function useDraft(rule) {
     return kept && kept.version === (rule?.version ?? 0) ? kept.draft : saved;
   });
   const isDirty = JSON.stringify(draft) !== JSON.stringify(saved);
-  useEffect(() => void keepHere(key, isDirty ? JSON.stringify({ version: rule?.version ?? 0, draft }) : null), [draft, isDirty]);
+  // With each letter: a tab that is loaded again at once has all of them.
+  useLayoutEffect(() => void keepHere(key, isDirty ? JSON.stringify({ version: rule?.version ?? 0, draft }) : null), [draft, isDirty]);
   const version = useRef(rule?.version);
   useEffect(() => {
     // Another person saved it: what was not touched here follows.
@@ -142,8 +143,10 @@ function RuleEditor({ rule }) {
       else if (!rule) go(rulePath(done.rule_id), { isReplaced: true });
     } catch (error) {
       const found = error instanceof ApiError ? (error.details?.faults ?? []) : [];
-      setRefused({ faults: found, error });
-      if (found.length > 0) setCheck((it) => ({ valid: false, faults: found, rule: null, sentence: it?.sentence ?? null, firings: it?.firings ?? null }));
+      drawnAtOnce(() => {
+        setRefused({ faults: found, error });
+        if (found.length > 0) setCheck((it) => ({ valid: false, faults: found, rule: null, sentence: it?.sentence ?? null, firings: it?.firings ?? null }));
+      });
       showFault(found);
     } finally {
       setBusy(false);
@@ -164,15 +167,13 @@ function RuleEditor({ rule }) {
 
 /** @param {Fault[]} faults */
 function showFault(faults) {
-  requestAnimationFrame(() => requestAnimationFrame(() => {
-    for (const { at } of faults) {
-      const field = document.querySelector(`[data-at="${CSS.escape(at)}"]`) ?? document.querySelector(`[data-at^="${CSS.escape(at)}"]`);
-      if (!(field instanceof HTMLElement)) continue;
-      field.scrollIntoView({ block: 'center' });
-      (field.matches('input, select, textarea') ? field : (field.querySelector('button') ?? field)).focus();
-      return;
-    }
-  }));
+  for (const { at } of faults) {
+    const field = document.querySelector(`[data-at="${CSS.escape(at)}"]`) ?? document.querySelector(`[data-at^="${CSS.escape(at)}"]`);
+    if (!(field instanceof HTMLElement)) continue;
+    field.scrollIntoView({ block: 'center' });
+    (field.matches('input, select, textarea') ? field : (field.querySelector('button') ?? field)).focus();
+    return;
+  }
 }
 
 /** @param {() => void} save */
@@ -210,6 +211,8 @@ function Acts({ rule, isDirty, onSecret }) {
 /** @param {{ rule: Rule, onClose: () => void }} props */
 function Launch({ rule, onClose }) {
   const [noteId, setNote] = useState('');
+  const usual = requestOf(rule.action_json);
+  const [request, setRequest] = useState(usual ?? '');
   const [error, setError] = useState(/** @type {unknown} */ (null));
   useEffect(() => {
     if (list.value.workspace !== workspaceId()) void readList();
@@ -217,7 +220,8 @@ function Launch({ rule, onClose }) {
   const launch = async () => {
     try {
       const event = noteId ? (await readHistory(noteId, 0)).versions[0]?.event_id : null;
-      const run = await launchRule(rule.rule_id, event ?? null);
+      const isOwn = request.trim() !== '' && request !== usual;
+      const run = await launchRule(rule.rule_id, { ...(event ? { triggering_event_id: event } : {}), ...(isOwn ? { request } : {}) });
       onClose();
       go(`${rulePath(rule.rule_id)}/runs/${run.run_id}`);
     } catch (refused) {
@@ -225,7 +229,9 @@ function Launch({ rule, onClose }) {
     }
   };
   return html`<${Dialog} title="Launch once" onClose=${onClose}><p class="small">It runs now, whatever its conditions are. A note tells it what it is about; for the last change of a note it runs once only.</p>
-    ${rule.action_json?.request && html`<p class="small"><span class="label">Request</span><br /><span class="u">${rule.action_json.request}</span></p>`}
+    ${usual !== null && (hasRole('admin')
+      ? html`<label class="lab">Request, for this run only<textarea class="textarea" rows="4" value=${request} onInput=${(/** @type {Event} */ event) => setRequest(/** @type {HTMLTextAreaElement} */ (event.target).value)}></textarea></label>`
+      : usual !== '' && html`<p class="small"><span class="label">Request</span><br /><span class="u">${usual}</span></p>`)}
     <label class="lab">About<span class="field"><select value=${noteId} onChange=${(/** @type {Event} */ event) => setNote(/** @type {HTMLSelectElement} */ (event.target).value)}><option value="">no note</option>${list.value.notes.slice(0, 200).map((it) => html`<option key=${it.note_id} value=${it.note_id}>${it.title}</option>`)}</select></span></label>
     ${error && html`<${Failed} what="It was not launched." error=${error} />`}
     <div class="row"><button class="btn solid" onClick=${() => void launch()}>Launch</button><button class="btn" onClick=${onClose}>Cancel</button></div><//>`;

@@ -1,10 +1,10 @@
 // The list of runs. Rows change in place; what is new waits until it is asked for, so that nothing moves under the pointer.
-import { html } from '../html.js';
+import { drawnAtOnce, html } from '../html.js';
 import { useEffect, useMemo, useRef, useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
 import { listen } from '../live.js';
 import { go, route, runPath, setQuery } from '../router.js';
-import { isOffline, say, site } from '../state.js';
+import { isOffline, now, say, site } from '../state.js';
 import { rem, useNarrow, useTitle } from '../hooks.js';
 import { useKeys } from '../components/keys.js';
 import { Icon } from '../components/icon.js';
@@ -38,7 +38,7 @@ const SPANS = [['', 'Any day', 0], ['today', 'Today', 0], ['7d', 'Last 7 days', 
 function momentOf(since) {
   const span = SPANS.find(([key]) => key === since && key !== '');
   if (!span) return 0;
-  const day = new Date();
+  const day = new Date(now.peek());
   day.setHours(0, 0, 0, 0);
   day.setDate(day.getDate() - span[2]);
   return day.getTime();
@@ -139,6 +139,8 @@ export default function Runs() {
 function Search({ q }) {
   const ref = useRef(/** @type {HTMLInputElement | null} */ (null));
   const later = useRef(0);
+  // What was typed last must not end up in the address of another page.
+  useEffect(() => () => clearTimeout(later.current), []);
   useKeys('Runs', [{ key: '/', does: 'Search', run: () => ref.current?.focus() }]);
   const onInput = (/** @type {InputEvent} */ event) => {
     const { value } = /** @type {HTMLInputElement} */ (event.target);
@@ -205,7 +207,7 @@ function List({ runs, isFiltered }) {
 const keyOf = (/** @type {Item} */ it) => ('heading' in it ? `h ${it.heading}` : it.run.runId);
 
 /** @param {Row[]} rows @returns {Item[]} */
-const itemsOf = (rows) => groupsOf(rows, Date.now()).flatMap(({ heading, runs }) => [{ heading }, ...runs.map((run) => ({ run }))]);
+const itemsOf = (rows) => groupsOf(rows, now.peek()).flatMap(({ heading, runs }) => [{ heading }, ...runs.map((run) => ({ run }))]);
 
 /** Two at most: a third takes the place of the first. @param {string[]} selected @param {string} id */
 const toggled = (selected, id) => (selected.includes(id) ? selected.filter((it) => it !== id) : [...selected, id].slice(-2));
@@ -219,11 +221,11 @@ function useCursor(items) {
     while (items[next] && 'heading' in items[next]) next += by;
     const item = items[next];
     if (!item || 'heading' in item) return;
-    set(next);
-    setScrollTo({ at: next });
-    // The row may be drawn only after it was scrolled to.
-    const focus = () => document.querySelector(`[data-run="${CSS.escape(item.run.runId)}"]`);
-    requestAnimationFrame(() => requestAnimationFrame(() => /** @type {HTMLElement | null} */ (focus())?.focus({ preventScroll: true })));
+    drawnAtOnce(() => {
+      set(next);
+      setScrollTo({ at: next });
+    });
+    /** @type {HTMLElement | null} */ (document.querySelector(`[data-run="${CSS.escape(item.run.runId)}"]`))?.focus({ preventScroll: true });
   };
   return { at, set, move, scrollTo };
 }

@@ -1,4 +1,5 @@
 // Work: plans, what became of their items, and proof of it.
+import { now } from '../state.js';
 import { html } from '../html.js';
 import { useEffect, useMemo, useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
@@ -65,7 +66,7 @@ const States = ({ states }) => statesOf(states).map((it) => html`<${Badge} key=$
 
 /** @param {{ plan: PlanRow }} props */
 const PlanLine = ({ plan }) => html`<li><a class="pl" href=${itemPath(plan.id)}><span class="pl-t"><b class="u cut"><${Line} text=${plan.tree} /></b><span class="sub dim"><span class="mono">${plan.id}</span>, ${counted(plan.items, 'item')}</span></span>
-  <span class="row wrap pl-s">${plan.fault ? html`<${Badge} tone="bad" icon="bad">cannot be read<//>` : html`<${States} states=${plan.states} />`}</span><span class="dim small nowrap" title=${dateAndClock(plan.startedAt)}>${dayName(plan.startedAt, Date.now())}, ${clock(plan.startedAt)}</span></a>${plan.fault && html`<p class="small c-bad u">${safe(plan.fault)}</p>`}</li>`;
+  <span class="row wrap pl-s">${plan.fault ? html`<${Badge} tone="bad" icon="bad">cannot be read<//>` : html`<${States} states=${plan.states} />`}</span><span class="dim small nowrap" title=${dateAndClock(plan.startedAt)}>${dayName(plan.startedAt, now.peek())}, ${clock(plan.startedAt)}</span></a>${plan.fault && html`<p class="small c-bad u">${safe(plan.fault)}</p>`}</li>`;
 
 /** @param {{ id: string, selected: string | null }} props */
 function PlanPage({ id, selected }) {

@@ -9,15 +9,15 @@ use bonded_workspace::store::ListedAttachment;
 use bonded_workspace_rules::{Attachment, Change, Code, Permission};
 
 use super::notes::no_note;
-use crate::workspace::answer::{CreatedJson, FileAnswer, NoContent, OkJson};
+use crate::json_api::answer::{CreatedJson, FileAnswer, NoContent, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::dto::{AttachmentAnswer, Attachments};
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// Whoever may not write is refused before anything of the file is kept.
 pub(in crate::workspace) async fn attach(
     mut ask: WorkspaceAsk,
-) -> Result<CreatedJson<AttachmentAnswer>, WorkspaceRefusal> {
+) -> Result<CreatedJson<AttachmentAnswer>, ApiRefusal> {
     let note_id: NoteId = ask.id("note_id")?;
     let note = ask.site.store.note(note_id).await?;
     let note = note.filter(|note| note.deleted_at.is_none());
@@ -28,7 +28,8 @@ pub(in crate::workspace) async fn attach(
     let files = ask.site.attachments.clone();
     let (content_type, bytes) = (sniffed(&content), content.len() as u64);
     let kept = tokio::task::spawn_blocking(move || files.keep(&content)).await;
-    let hash = kept.map_err(|_| not_kept())?.map_err(|error| {
+    // Pending until its event is there.
+    let kept = kept.map_err(|_| not_kept())?.map_err(|error| {
         tracing::error!("error: an attachment cannot be kept: {error}");
         not_kept()
     })?;
@@ -37,9 +38,10 @@ pub(in crate::workspace) async fn attach(
         name,
         content_type: content_type.to_owned(),
         bytes,
-        hash,
+        hash: kept.hash,
     });
     let written = ask.write(change).await?;
+    kept.settle();
     let event = written.events.into_iter().next();
     let event = event.ok_or_else(not_kept)?;
     let listed = ListedAttachment {
@@ -49,20 +51,19 @@ pub(in crate::workspace) async fn attach(
     Ok(CreatedJson(answer(&listed)?))
 }
 
-fn not_kept() -> WorkspaceRefusal {
-    WorkspaceRefusal::internal("the file cannot be kept; the log of the server says why")
+fn not_kept() -> ApiRefusal {
+    ApiRefusal::internal("the file cannot be kept; the log of the server says why")
 }
 
-fn answer(listed: &ListedAttachment) -> Result<AttachmentAnswer, WorkspaceRefusal> {
-    AttachmentAnswer::of(listed).ok_or_else(|| {
-        WorkspaceRefusal::internal("the store names an attachment whose file is missing")
-    })
+fn answer(listed: &ListedAttachment) -> Result<AttachmentAnswer, ApiRefusal> {
+    AttachmentAnswer::of(listed)
+        .ok_or_else(|| ApiRefusal::internal("the store names an attachment whose file is missing"))
 }
 
 /// Without those that were removed.
 pub(in crate::workspace) async fn list(
     ask: WorkspaceAsk,
-) -> Result<OkJson<Attachments>, WorkspaceRefusal> {
+) -> Result<OkJson<Attachments>, ApiRefusal> {
     let note_id: NoteId = ask.id("note_id")?;
     let note = ask.site.store.note(note_id).await?;
     let note = note.ok_or_else(|| no_note(note_id))?;
@@ -73,13 +74,11 @@ pub(in crate::workspace) async fn list(
 }
 
 /// What was removed can still be had: the history names it.
-pub(in crate::workspace) async fn download(
-    ask: WorkspaceAsk,
-) -> Result<FileAnswer, WorkspaceRefusal> {
+pub(in crate::workspace) async fn download(ask: WorkspaceAsk) -> Result<FileAnswer, ApiRefusal> {
     let id: EventId = ask.id("attachment_id")?;
     let missing = || {
         let message = format!("there is no attachment {id}");
-        WorkspaceRefusal::new(Code::AttachmentNotFound, message)
+        ApiRefusal::new(Code::AttachmentNotFound, message)
     };
     let found = ask.site.store.attachment(id).await?;
     let event = found.ok_or_else(missing)?.event;
@@ -89,7 +88,7 @@ pub(in crate::workspace) async fn download(
     let read =
         tokio::task::spawn_blocking(move || files.read(&attachment.hash, attachment.bytes)).await;
     let unreadable =
-        || WorkspaceRefusal::internal("the file cannot be read; the log of the server says why");
+        || ApiRefusal::internal("the file cannot be read; the log of the server says why");
     let content = read.map_err(|_| unreadable())?.map_err(|error| {
         tracing::error!("error: attachment {id} cannot be read: {error}");
         unreadable()
@@ -102,7 +101,7 @@ pub(in crate::workspace) async fn download(
 }
 
 /// The file is no more in the list of its note; its content stays.
-pub(in crate::workspace) async fn remove(ask: WorkspaceAsk) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn remove(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     let attachment_id: EventId = ask.id("attachment_id")?;
     ask.write(Change::RemoveAttachment { attachment_id })
         .await?;

@@ -9,13 +9,14 @@ use axum::http::HeaderValue;
 use bonded_kernel::{Hash, Millis, UserId, folded};
 use bonded_workspace::store::UserState;
 
-use crate::workspace::access::{SESSION_COOKIE, WorkspaceCaller};
-use crate::workspace::answer::{CreatedJson, NoContent, OkJson, WithCookie};
+use crate::json_api::SESSION_COOKIE;
+use crate::json_api::answer::{CreatedJson, NoContent, OkJson, WithCookie};
+use crate::json_api::refusal::ApiRefusal;
+use crate::workspace::access::WorkspaceCaller;
 use crate::workspace::ask::WorkspaceAsk;
 use crate::workspace::dto::{Credentials, Id, LoggedIn, Registered, SessionAnswer};
 use crate::workspace::handler::RequiredBody;
 use crate::workspace::password::{self, PasswordCheck, random_token};
-use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
 
 /// A week.
@@ -29,11 +30,11 @@ pub(in crate::workspace) const PASSWORD_CHARS: std::ops::RangeInclusive<usize> =
 pub(in crate::workspace) async fn register(
     ask: WorkspaceAsk,
     body: RequiredBody<Credentials>,
-) -> Result<CreatedJson<Registered>, WorkspaceRefusal> {
+) -> Result<CreatedJson<Registered>, ApiRefusal> {
     let given = body.read()?;
     if !ask.caller()?.is_owner {
         let message = "only the owner registers: send the token in the file owner-token";
-        return Err(WorkspaceRefusal::new(Code::RoleForbidden, message));
+        return Err(ApiRefusal::new(Code::RoleForbidden, message));
     }
     check_name(&given.username)?;
     check_password(&given.password)?;
@@ -50,18 +51,18 @@ pub(in crate::workspace) async fn register(
 }
 
 /// Whether this can be a password.
-pub fn check_password(password: &str) -> Result<(), WorkspaceRefusal> {
+pub fn check_password(password: &str) -> Result<(), ApiRefusal> {
     if PASSWORD_CHARS.contains(&password.chars().count()) {
         return Ok(());
     }
     let (least, most) = (PASSWORD_CHARS.start(), PASSWORD_CHARS.end());
-    Err(WorkspaceRefusal::bad(format!(
+    Err(ApiRefusal::bad(format!(
         "a password has {least} to {most} characters"
     )))
 }
 
 /// Whether this can be somebody's name.
-pub fn check_name(name: &str) -> Result<(), WorkspaceRefusal> {
+pub fn check_name(name: &str) -> Result<(), ApiRefusal> {
     let chars = name.chars().count();
     let is_plain = !name.contains(char::is_control) && name.trim() == name;
     if (1..=NAME_CHARS_MAX).contains(&chars) && is_plain {
@@ -70,7 +71,7 @@ pub fn check_name(name: &str) -> Result<(), WorkspaceRefusal> {
     let message = format!(
         "a name is one line of 1 to {NAME_CHARS_MAX} characters without surrounding blanks"
     );
-    Err(WorkspaceRefusal::bad(message))
+    Err(ApiRefusal::bad(message))
 }
 
 /// The attempt is counted before the password is looked at, so that many at once are as many. The session is refused if
@@ -78,7 +79,7 @@ pub fn check_name(name: &str) -> Result<(), WorkspaceRefusal> {
 pub(in crate::workspace) async fn login(
     ask: WorkspaceAsk,
     body: RequiredBody<Credentials>,
-) -> Result<WithCookie<OkJson<LoggedIn>>, WorkspaceRefusal> {
+) -> Result<WithCookie<OkJson<LoggedIn>>, ApiRefusal> {
     let given = body.read()?;
     let site = ask.site.clone();
     let account = *Hash::of(folded(&given.username).as_bytes()).as_bytes();
@@ -98,7 +99,7 @@ pub(in crate::workspace) async fn login(
         }
     };
     let (user, hashed) = fitting.ok_or_else(|| {
-        WorkspaceRefusal::new(
+        ApiRefusal::new(
             Code::InvalidCredentials,
             "this name and password do not match",
         )
@@ -124,7 +125,7 @@ pub(in crate::workspace) async fn login(
 /// Who is logged in, and what their page must send to change something.
 pub(in crate::workspace) async fn session(
     ask: WorkspaceAsk,
-) -> Result<OkJson<SessionAnswer>, WorkspaceRefusal> {
+) -> Result<OkJson<SessionAnswer>, ApiRefusal> {
     let caller: &WorkspaceCaller = ask.caller()?;
     let session = caller.session.as_ref();
     Ok(OkJson(SessionAnswer {
@@ -138,7 +139,7 @@ pub(in crate::workspace) async fn session(
 /// Ends the session; a token is no session and stays what it is.
 pub(in crate::workspace) async fn logout(
     ask: WorkspaceAsk,
-) -> Result<WithCookie<NoContent>, WorkspaceRefusal> {
+) -> Result<WithCookie<NoContent>, ApiRefusal> {
     if let Some(session) = &ask.caller()?.session {
         ask.site.store.end_session(&session.token).await?;
     }
@@ -146,7 +147,7 @@ pub(in crate::workspace) async fn logout(
 }
 
 /// An empty value with no time to live takes the cookie away.
-fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, WorkspaceRefusal> {
+fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, ApiRefusal> {
     let secure = if site.settings.secure_cookies {
         "; Secure"
     } else {
@@ -157,7 +158,7 @@ fn cookie(site: &Site, session: &str, seconds: u64) -> Result<HeaderValue, Works
         "{SESSION_COOKIE}={session}; Path=/; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}"
     );
     HeaderValue::from_str(&text)
-        .map_err(|_| WorkspaceRefusal::internal("the session cannot be written as a cookie"))
+        .map_err(|_| ApiRefusal::internal("the session cannot be written as a cookie"))
 }
 
 /// Passwords are hashed on threads of their own, few at a time: each takes a core for a while.
@@ -166,7 +167,7 @@ impl Site {
     pub(in crate::workspace) async fn hash_password(
         &self,
         password: String,
-    ) -> Result<String, WorkspaceRefusal> {
+    ) -> Result<String, ApiRefusal> {
         self.slowly(move || password::hash(&password)).await?
     }
 
@@ -176,7 +177,7 @@ impl Site {
         user_id: UserId,
         password: String,
         mut hashed: Option<String>,
-    ) -> Result<Option<String>, WorkspaceRefusal> {
+    ) -> Result<Option<String>, ApiRefusal> {
         loop {
             let (given, kept) = (password.clone(), hashed.clone());
             let checked = self.slowly(move || password::check(&given, kept.as_deref()));
@@ -197,7 +198,7 @@ impl Site {
     }
 
     /// Takes as long for a user that there is not.
-    async fn fits_nobody(&self, password: String) -> Result<(), WorkspaceRefusal> {
+    async fn fits_nobody(&self, password: String) -> Result<(), ApiRefusal> {
         let checked = self.slowly(move || password::check(&password, None));
         checked.await.map(|_| ())
     }
@@ -206,9 +207,9 @@ impl Site {
     async fn slowly<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, WorkspaceRefusal> {
+    ) -> Result<T, ApiRefusal> {
         let _place = self.hashing.acquire().await;
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|_| WorkspaceRefusal::internal("the password could not be checked"))
+        done.map_err(|_| ApiRefusal::internal("the password could not be checked"))
     }
 }

@@ -3,34 +3,30 @@
 //! The first two are for whatever watches the server, and are open to everybody; so they say nothing about what it
 //! holds.
 
-use crate::workspace::answer::{JsonText, OkJson};
+use crate::json_api::answer::{JsonText, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::WorkspaceAsk;
 use crate::workspace::dto::{Alive, Health, Readiness, Ready, ReadyProvider};
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// What clients and tests hold the server to.
 pub(in crate::workspace) const OPENAPI: &str = include_str!("../../../../../docs/openapi.json");
 
 /// That it answers is the answer.
-pub(in crate::workspace) async fn alive(
-    _: WorkspaceAsk,
-) -> Result<OkJson<Health>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn alive(_: WorkspaceAsk) -> Result<OkJson<Health>, ApiRefusal> {
     let status = Alive::Ok;
     Ok(OkJson(Health { status }))
 }
 
 /// Ready is who can read and write the store and has not been told to stop. A provider that is away stops only runs of the agent:
 /// it is told of, and nobody waits for it.
-pub(in crate::workspace) async fn ready(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<Ready>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn ready(ask: WorkspaceAsk) -> Result<OkJson<Ready>, ApiRefusal> {
     if ask.site.stop.is_cancelled() {
-        return Err(WorkspaceRefusal::unavailable("the server is stopping"));
+        return Err(ApiRefusal::unavailable("the server is stopping"));
     }
     ask.site.store.last_row().await?;
     if !ask.site.writable.works(&ask.site.store).await {
         let message = "nothing can be written at the moment; the log of the server says why";
-        return Err(WorkspaceRefusal::unavailable(message));
+        return Err(ApiRefusal::unavailable(message));
     }
     Ok(OkJson(Ready {
         status: Readiness::Ready,
@@ -39,6 +35,6 @@ pub(in crate::workspace) async fn ready(
 }
 
 /// The text of the file, as it was compiled in.
-pub(in crate::workspace) async fn openapi(_: WorkspaceAsk) -> Result<JsonText, WorkspaceRefusal> {
+pub(in crate::workspace) async fn openapi(_: WorkspaceAsk) -> Result<JsonText, ApiRefusal> {
     Ok(JsonText(OPENAPI))
 }

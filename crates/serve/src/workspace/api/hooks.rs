@@ -10,11 +10,11 @@ use bonded_workspace::{
 };
 use bonded_workspace_rules::{Actor, Chain, Change, Code, Trigger};
 
-use crate::workspace::answer::AcceptedJson;
+use crate::json_api::answer::AcceptedJson;
+use crate::json_api::body;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::WorkspaceAsk;
-use crate::workspace::body;
 use crate::workspace::dto::{HookReceived, Id};
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// The longest id of a message, in characters.
 const ID_CHARS_MAX: usize = 200;
@@ -47,13 +47,13 @@ impl<'a> Envelope<'a> {
 }
 
 /// In the same words, whatever was wrong.
-fn refused() -> WorkspaceRefusal {
+fn refused() -> ApiRefusal {
     let message = "there is no such hook, or the message is not signed with its secret within the last five minutes";
-    WorkspaceRefusal::new(Code::InvalidCredentials, message)
+    ApiRefusal::new(Code::InvalidCredentials, message)
 }
 
 /// The secret of the hook; that of nobody where there is none.
-async fn secret(ask: &WorkspaceAsk) -> Result<(Option<RuleId>, HookSecret), WorkspaceRefusal> {
+async fn secret(ask: &WorkspaceAsk) -> Result<(Option<RuleId>, HookSecret), ApiRefusal> {
     let Ok(rule_id) = ask.param("hook_id").parse::<RuleId>() else {
         return Ok((None, HookSecret::of_nobody()));
     };
@@ -74,7 +74,7 @@ async fn secret(ask: &WorkspaceAsk) -> Result<(Option<RuleId>, HookSecret), Work
 /// fires nothing.
 pub(in crate::workspace) async fn receive(
     mut ask: WorkspaceAsk,
-) -> Result<AcceptedJson<HookReceived>, WorkspaceRefusal> {
+) -> Result<AcceptedJson<HookReceived>, ApiRefusal> {
     let sent = ask.take_raw();
     let (hook, secret) = secret(&ask).await?;
     let envelope = Envelope::of(&ask).ok_or_else(refused)?;
@@ -104,7 +104,7 @@ pub(in crate::workspace) async fn receive(
     };
     let written = ask.site.store.write(write).await?;
     let event = written.events.first();
-    let event = event.ok_or_else(|| WorkspaceRefusal::internal("the hook left no event"))?;
+    let event = event.ok_or_else(|| ApiRefusal::internal("the hook left no event"))?;
     Ok(AcceptedJson(HookReceived {
         event_id: Id(event.event_id),
     }))

@@ -7,24 +7,20 @@ use bonded_workspace_rules::{Action, Code, Permission};
 
 use super::notes::{LIMIT, LIMIT_MAX, one_more, page, workspace_asked};
 use super::{rules, runs};
-use crate::workspace::answer::OkJson;
+use crate::json_api::answer::OkJson;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::diff;
 use crate::workspace::dto::{AgentMemory, Id, LoopAnswer, Loops, OperationQueue, QueuedOperation};
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// A run of another action has no loops.
-pub(in crate::workspace) async fn loops(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<Loops>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn loops(ask: WorkspaceAsk) -> Result<OkJson<Loops>, ApiRefusal> {
     let run = runs::found(&ask, Permission::ReadNotes).await?;
     let limit = ask.query.number("limit", LIMIT, 1..=LIMIT_MAX)? as usize;
     let after = ask.query.number("after", 0, 0..=u64::from(u32::MAX))?;
     let unreadable = |error: StoreError| {
         tracing::error!("error: {error}");
-        WorkspaceRefusal::internal(
-            "the log of the run cannot be read; the log of the server says why",
-        )
+        ApiRefusal::internal("the log of the run cannot be read; the log of the server says why")
     };
     // A run that never began, or needed no agent, has no log.
     let log = &ask.site.log;
@@ -32,9 +28,8 @@ pub(in crate::workspace) async fn loops(
         Some(_) => log.load(&run.run_id, 0).await.map_err(unreadable)?,
         None => vec![],
     };
-    let records = loops_of(&entries).map_err(|error| {
-        WorkspaceRefusal::internal(format!("the log of the run is damaged: {error}"))
-    })?;
+    let records = loops_of(&entries)
+        .map_err(|error| ApiRefusal::internal(format!("the log of the run is damaged: {error}")))?;
     let later: Vec<_> = records
         .iter()
         .filter(|it| u64::from(it.number) > after)
@@ -52,7 +47,7 @@ pub(in crate::workspace) async fn loops(
 /// What waits for a person in a workspace, the oldest first, with the texts before and after.
 pub(in crate::workspace) async fn operations(
     ask: WorkspaceAsk,
-) -> Result<OkJson<OperationQueue>, WorkspaceRefusal> {
+) -> Result<OkJson<OperationQueue>, ApiRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let page = page(&ask)?;
@@ -84,11 +79,11 @@ pub(in crate::workspace) async fn operations(
 /// The memory that the next run of the rule begins with, as its file has it.
 pub(in crate::workspace) async fn memory(
     ask: WorkspaceAsk,
-) -> Result<OkJson<AgentMemory>, WorkspaceRefusal> {
+) -> Result<OkJson<AgentMemory>, ApiRefusal> {
     let rule = rules::found(&ask, Permission::ReadNotes).await?;
     let none = || {
         let message = "only rules with the action kjxlkj_agent have a memory";
-        WorkspaceRefusal::new(Code::Conflict, message)
+        ApiRefusal::new(Code::Conflict, message)
     };
     let Ok(Action::Loop(action)) = rule.draft.action(&*ask.site.surroundings) else {
         return Err(none());
@@ -97,8 +92,7 @@ pub(in crate::workspace) async fn memory(
     let file = ask.site.surroundings.memory_file(workspace, &name);
     let file = file.ok_or_else(none)?;
     let file = MemoryFile::new(file);
-    let unreadable =
-        |_| WorkspaceRefusal::new(Code::AgentMemoryStoreError, "the memory cannot be read");
+    let unreadable = |_| ApiRefusal::new(Code::AgentMemoryStoreError, "the memory cannot be read");
     let memory = file.read().map_err(unreadable)?;
     Ok(OkJson(AgentMemory {
         rule_id: Id(rule.rule_id),

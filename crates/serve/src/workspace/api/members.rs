@@ -5,16 +5,14 @@
 use bonded_kernel::{UserId, WorkspaceId};
 use bonded_workspace_rules::{Change, Code, Permission};
 
-use crate::workspace::answer::{NoContent, OkJson};
+use crate::json_api::answer::{NoContent, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::dto::{Id, Member, Members, NewMember};
 use crate::workspace::handler::RequiredBody;
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// With the names of people, for those who are members themselves.
-pub(in crate::workspace) async fn list(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<Members>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn list(ask: WorkspaceAsk) -> Result<OkJson<Members>, ApiRefusal> {
     let workspace_id: WorkspaceId = ask.id("workspace_id")?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let mut members = vec![];
@@ -33,7 +31,7 @@ pub(in crate::workspace) async fn list(
 pub(in crate::workspace) async fn set(
     ask: WorkspaceAsk,
     body: RequiredBody<NewMember>,
-) -> Result<OkJson<Member>, WorkspaceRefusal> {
+) -> Result<OkJson<Member>, ApiRefusal> {
     let workspace_id: WorkspaceId = ask.id("workspace_id")?;
     let new = body.read()?;
     permit(&ask, workspace_id, Permission::ManageMembers).await?;
@@ -44,11 +42,11 @@ pub(in crate::workspace) async fn set(
             let found = store.user_named(name.clone()).await?;
             (found.map(|(user, _)| user), name)
         }
-        _ => return Err(WorkspaceRefusal::bad("give either user_id or name")),
+        _ => return Err(ApiRefusal::bad("give either user_id or name")),
     };
     let user = user.ok_or_else(|| {
         let message = format!("there is no user {asked}; POST /api/users makes one");
-        WorkspaceRefusal::new(Code::UserNotFound, message)
+        ApiRefusal::new(Code::UserNotFound, message)
     })?;
     let user_id = user.user_id;
     ask.write(Change::SetMember {
@@ -65,7 +63,7 @@ pub(in crate::workspace) async fn set(
 }
 
 /// Whether the caller may is for the rules to say: whoever is no owner may leave.
-pub(in crate::workspace) async fn remove(ask: WorkspaceAsk) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn remove(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     let workspace_id: WorkspaceId = ask.id("workspace_id")?;
     let user_id: UserId = ask.id("user_id")?;
     ask.write(Change::RemoveMember {

@@ -7,13 +7,13 @@ use bonded_workspace_rules::{Change, Code, Note, NoteEdit, NoteWrite, Permission
 use similar::{ChangeTag, TextDiff};
 
 use super::notes::{no_note, readable, workspace_asked};
-use crate::workspace::answer::OkJson;
+use crate::json_api::answer::OkJson;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::dto::{
     self, DiffHunk, DiffLine, DiffSide, Id, KeywordCount, Keywords, LineKind, NoteDiff, Rollback,
 };
 use crate::workspace::handler::RequiredBody;
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// A coarser comparison is as true.
 const COMPARED_TIME: Duration = Duration::from_millis(500);
@@ -21,14 +21,12 @@ const COMPARED_TIME: Duration = Duration::from_millis(500);
 const CONTEXT_LINES: usize = 3;
 
 /// Two versions in any order.
-pub(in crate::workspace) async fn diff(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<NoteDiff>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn diff(ask: WorkspaceAsk) -> Result<OkJson<NoteDiff>, ApiRefusal> {
     let note = readable(&ask).await?;
     let asked = |name: &'static str| {
         let version = ask.query.read::<u64>(name, "a version of the note")?;
         version.ok_or_else(|| {
-            WorkspaceRefusal::bad("from and to are needed in the query: versions of the note")
+            ApiRefusal::bad("from and to are needed in the query: versions of the note")
         })
     };
     let (from, to) = (asked("from")?, asked("to")?);
@@ -48,7 +46,7 @@ async fn at(
     ask: &WorkspaceAsk,
     note: &Note,
     version: u64,
-) -> Result<(Note, Option<StoredEvent>), WorkspaceRefusal> {
+) -> Result<(Note, Option<StoredEvent>), ApiRefusal> {
     let store = &ask.site.store;
     let past = store.note_at(note.note_id, version).await?;
     let past = past.ok_or_else(|| no_version(note, version))?;
@@ -61,10 +59,10 @@ async fn at(
     Ok((past, event.filter(|event| event.version == Some(version))))
 }
 
-fn no_version(note: &Note, version: u64) -> WorkspaceRefusal {
+fn no_version(note: &Note, version: u64) -> ApiRefusal {
     let (id, current) = (note.note_id, note.version);
     let message = format!("note {id} has no version {version}; it has 1 to {current}");
-    WorkspaceRefusal::new(Code::NoteNotFound, message)
+    ApiRefusal::new(Code::NoteNotFound, message)
 }
 
 /// What differs, line by line, and whether there was time to find the smallest difference.
@@ -99,7 +97,7 @@ fn hunks(old: &str, new: &str) -> (Vec<DiffHunk>, bool) {
 pub(in crate::workspace) async fn rollback(
     ask: WorkspaceAsk,
     body: RequiredBody<Rollback>,
-) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+) -> Result<OkJson<dto::Note>, ApiRefusal> {
     let body = body.read()?;
     let note = readable(&ask).await?;
     permit(&ask, note.workspace_id, Permission::WriteNotes).await?;
@@ -126,7 +124,7 @@ pub(in crate::workspace) async fn rollback(
 /// The most used first.
 pub(in crate::workspace) async fn keywords(
     ask: WorkspaceAsk,
-) -> Result<OkJson<Keywords>, WorkspaceRefusal> {
+) -> Result<OkJson<Keywords>, ApiRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let counted = ask.site.store.keyword_counts(workspace_id).await?;

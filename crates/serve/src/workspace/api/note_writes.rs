@@ -6,17 +6,17 @@
 use bonded_kernel::NoteId;
 use bonded_workspace_rules::{Change, NewNote, NoteEdit, NoteWrite, PatchOp};
 
-use crate::workspace::answer::{CreatedJson, NoContent, OkJson};
+use crate::json_api::answer::{CreatedJson, NoContent, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::WorkspaceAsk;
 use crate::workspace::handler::{OptionalBody, RequiredBody};
-use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::{dto, ids};
 
 /// The id is drawn here; a repetition with the same key gets the note that was made first.
 pub(in crate::workspace) async fn create(
     ask: WorkspaceAsk,
     body: RequiredBody<dto::NewNote>,
-) -> Result<CreatedJson<dto::Note>, WorkspaceRefusal> {
+) -> Result<CreatedJson<dto::Note>, ApiRefusal> {
     let body = body.read()?;
     let written = ask
         .write(Change::CreateNote(NewNote {
@@ -37,7 +37,7 @@ pub(in crate::workspace) async fn create(
 pub(in crate::workspace) async fn update(
     ask: WorkspaceAsk,
     body: RequiredBody<dto::NoteEdit>,
-) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+) -> Result<OkJson<dto::Note>, ApiRefusal> {
     let body = body.read()?;
     let edit = NoteEdit {
         title: body.title,
@@ -49,7 +49,7 @@ pub(in crate::workspace) async fn update(
         metadata: body.metadata.unwrap_or_default(),
     };
     if edit == NoteEdit::default() {
-        return Err(WorkspaceRefusal::bad(
+        return Err(ApiRefusal::bad(
             "nothing to change: give a field beside base_version",
         ));
     }
@@ -60,7 +60,7 @@ pub(in crate::workspace) async fn update(
 pub(in crate::workspace) async fn retitle(
     ask: WorkspaceAsk,
     body: RequiredBody<dto::TitleEdit>,
-) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+) -> Result<OkJson<dto::Note>, ApiRefusal> {
     let body = body.read()?;
     let edit = NoteEdit {
         title: Some(body.title),
@@ -79,7 +79,7 @@ async fn edited(
     ask: &WorkspaceAsk,
     base_version: u64,
     edit: NoteEdit,
-) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+) -> Result<OkJson<dto::Note>, ApiRefusal> {
     let change = Change::UpdateNote(NoteWrite {
         note_id: ask.id("note_id")?,
         base_version,
@@ -89,16 +89,13 @@ async fn edited(
 }
 
 /// Answers with the note as it stands after the write.
-async fn changed(
-    ask: &WorkspaceAsk,
-    change: Change,
-) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+async fn changed(ask: &WorkspaceAsk, change: Change) -> Result<OkJson<dto::Note>, ApiRefusal> {
     let written = ask.write(change).await?;
     Ok(OkJson((&written.outcome).try_into()?))
 }
 
 /// The note can be had back; what it was stays readable.
-pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     ask.write(Change::DeleteNote {
         note_id: ask.id("note_id")?,
         base_version: base_version(&ask)?,
@@ -111,7 +108,7 @@ pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent,
 pub(in crate::workspace) async fn undelete(
     ask: WorkspaceAsk,
     body: OptionalBody<dto::Undelete>,
-) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+) -> Result<OkJson<dto::Note>, ApiRefusal> {
     let body = body.read()?;
     let note_id: NoteId = ask.id("note_id")?;
     let change = Change::UndeleteNote {
@@ -125,7 +122,7 @@ pub(in crate::workspace) async fn undelete(
 pub(in crate::workspace) async fn set_metadata(
     ask: WorkspaceAsk,
     body: RequiredBody<dto::MetadataValue>,
-) -> Result<OkJson<dto::Note>, WorkspaceRefusal> {
+) -> Result<OkJson<dto::Note>, ApiRefusal> {
     let body = body.read()?;
     let change = Change::SetMetadata {
         note_id: ask.id("note_id")?,
@@ -139,7 +136,7 @@ pub(in crate::workspace) async fn set_metadata(
 /// A key that is not there is no error.
 pub(in crate::workspace) async fn delete_metadata(
     ask: WorkspaceAsk,
-) -> Result<NoContent, WorkspaceRefusal> {
+) -> Result<NoContent, ApiRefusal> {
     ask.write(Change::DeleteMetadata {
         note_id: ask.id("note_id")?,
         base_version: base_version(&ask)?,
@@ -150,7 +147,7 @@ pub(in crate::workspace) async fn delete_metadata(
 }
 
 /// None makes the change in any case.
-fn base_version(ask: &WorkspaceAsk) -> Result<Option<u64>, WorkspaceRefusal> {
+fn base_version(ask: &WorkspaceAsk) -> Result<Option<u64>, ApiRefusal> {
     ask.query
         .read("base_version", "the version that the change was made for")
 }

@@ -4,16 +4,14 @@ use bonded_workspace::store::NOTICES_MARKED_MAX;
 use bonded_workspace_rules::Permission;
 
 use super::notes::{listing, one_more, page, workspace_asked};
-use crate::workspace::answer::OkJson;
+use crate::json_api::answer::OkJson;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::dto::{MarkedNotices, Notices, ReadNotices};
 use crate::workspace::handler::RequiredBody;
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// The newest first.
-pub(in crate::workspace) async fn list(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<Notices>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn list(ask: WorkspaceAsk) -> Result<OkJson<Notices>, ApiRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let page = page(&ask)?;
@@ -34,7 +32,7 @@ pub(in crate::workspace) async fn list(
 pub(in crate::workspace) async fn mark_read(
     ask: WorkspaceAsk,
     body: RequiredBody<ReadNotices>,
-) -> Result<OkJson<MarkedNotices>, WorkspaceRefusal> {
+) -> Result<OkJson<MarkedNotices>, ApiRefusal> {
     let body = body.read()?;
     let workspace_id = body.workspace_id.0;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
@@ -44,7 +42,7 @@ pub(in crate::workspace) async fn mark_read(
             Some(ids.into_iter().map(|id| id.0).collect())
         }
         _ => {
-            return Err(WorkspaceRefusal::bad(format!(
+            return Err(ApiRefusal::bad(format!(
                 "give 1 to {NOTICES_MARKED_MAX} notice_ids, or all: true"
             )));
         }

@@ -8,14 +8,14 @@ use bonded_workspace::store::proof_id;
 
 use super::auth::check_password;
 use super::users::own;
-use crate::workspace::answer::{CreatedJson, NoContent, OkJson};
+use crate::json_api::answer::{CreatedJson, NoContent, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::WorkspaceAsk;
 use crate::workspace::dto::{
     Id, MadeToken, NewPassword, NewToken, SessionList, SessionSummary, TokenList, TokenSummary,
 };
 use crate::workspace::handler::{OptionalBody, RequiredBody};
 use crate::workspace::password::random_token;
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// In characters.
 pub(in crate::workspace) const LABEL_CHARS_MAX: usize = 100;
@@ -25,7 +25,7 @@ const RESERVED_LABEL: &str = "owner-token";
 /// By parts of their hashes, never themselves.
 pub(in crate::workspace) async fn tokens(
     ask: WorkspaceAsk,
-) -> Result<OkJson<TokenList>, WorkspaceRefusal> {
+) -> Result<OkJson<TokenList>, ApiRefusal> {
     let user = own(&ask).await?;
     let tokens = ask.site.store.tokens(user.user_id).await?;
     let tokens = tokens.into_iter().map(TokenSummary::from).collect();
@@ -36,7 +36,7 @@ pub(in crate::workspace) async fn tokens(
 pub(in crate::workspace) async fn add_token(
     ask: WorkspaceAsk,
     body: OptionalBody<NewToken>,
-) -> Result<CreatedJson<MadeToken>, WorkspaceRefusal> {
+) -> Result<CreatedJson<MadeToken>, ApiRefusal> {
     let new = body.read()?;
     let user = own(&ask).await?;
     let label = new.label.unwrap_or_else(|| "made by request".to_owned());
@@ -45,7 +45,7 @@ pub(in crate::workspace) async fn add_token(
         let message = format!(
             "label: one line of 1 to {LABEL_CHARS_MAX} characters, and not {RESERVED_LABEL}"
         );
-        return Err(WorkspaceRefusal::bad(message));
+        return Err(ApiRefusal::bad(message));
     }
     let (store, now) = (&ask.site.store, ask.site.now());
     let (by, token) = (ask.by()?, random_token()?);
@@ -64,16 +64,14 @@ pub(in crate::workspace) async fn add_token(
 }
 
 /// What it opened is closed with the next request.
-pub(in crate::workspace) async fn revoke_token(
-    ask: WorkspaceAsk,
-) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn revoke_token(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     let user = own(&ask).await?;
     let (token_id, now) = (ask.param("token_id").to_owned(), ask.site.now());
     let store = &ask.site.store;
     let by = ask.by()?;
     match store.revoke_token(by, user.user_id, token_id, now).await? {
         true => Ok(NoContent),
-        false => Err(WorkspaceRefusal::new(
+        false => Err(ApiRefusal::new(
             Code::NotFound,
             "this user has no such token",
         )),
@@ -83,7 +81,7 @@ pub(in crate::workspace) async fn revoke_token(
 /// Says which of them is the caller's own.
 pub(in crate::workspace) async fn sessions(
     ask: WorkspaceAsk,
-) -> Result<OkJson<SessionList>, WorkspaceRefusal> {
+) -> Result<OkJson<SessionList>, ApiRefusal> {
     let user = own(&ask).await?;
     let sessions = ask
         .site
@@ -100,15 +98,13 @@ pub(in crate::workspace) async fn sessions(
 }
 
 /// Its cookie opens nothing from then on.
-pub(in crate::workspace) async fn end_session(
-    ask: WorkspaceAsk,
-) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn end_session(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     let user = own(&ask).await?;
     let session_id = ask.param("session_id").to_owned();
     let (store, by) = (&ask.site.store, ask.by()?);
     match store.end_session_of(by, user.user_id, session_id).await? {
         true => Ok(NoContent),
-        false => Err(WorkspaceRefusal::new(
+        false => Err(ApiRefusal::new(
             Code::NotFound,
             "this user has no such session",
         )),
@@ -116,9 +112,7 @@ pub(in crate::workspace) async fn end_session(
 }
 
 /// Tokens stay.
-pub(in crate::workspace) async fn end_sessions(
-    ask: WorkspaceAsk,
-) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn end_sessions(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     let user = own(&ask).await?;
     let store = &ask.site.store;
     store.end_sessions(ask.by()?, user.user_id).await?;
@@ -130,7 +124,7 @@ pub(in crate::workspace) async fn end_sessions(
 pub(in crate::workspace) async fn set_password(
     ask: WorkspaceAsk,
     body: RequiredBody<NewPassword>,
-) -> Result<NoContent, WorkspaceRefusal> {
+) -> Result<NoContent, ApiRefusal> {
     let given = body.read()?;
     let user = own(&ask).await?;
     check_password(&given.password)?;
@@ -150,7 +144,7 @@ pub(in crate::workspace) async fn set_password(
         old = site.fits(user.user_id, current, hashed).await?;
         if old.is_none() {
             let message = "current_password is missing or wrong; if you forgot it, ask the owner for an invitation";
-            return Err(WorkspaceRefusal::new(Code::InvalidCredentials, message));
+            return Err(ApiRefusal::new(Code::InvalidCredentials, message));
         }
         site.guesses.right(&attempt);
     }

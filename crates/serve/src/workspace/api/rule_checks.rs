@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::notes::no_note;
 use super::rules;
-use crate::workspace::answer::OkJson;
+use crate::json_api::answer::OkJson;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::dto::{
     CheckedRule, DryRun, DryRunAnswer, FiringAnswer, Firings, JudgedPart, NewRule, RuleFault,
     TriggerAnswer, actor,
 };
 use crate::workspace::handler::RequiredBody;
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// How many of the next times are shown.
 const FIRINGS: usize = 5;
@@ -26,7 +26,7 @@ const FIRINGS: usize = 5;
 pub(in crate::workspace) async fn check(
     ask: WorkspaceAsk,
     body: RequiredBody<NewRule>,
-) -> Result<OkJson<CheckedRule>, WorkspaceRefusal> {
+) -> Result<OkJson<CheckedRule>, ApiRefusal> {
     let NewRule(written) = body.read()?;
     let named = written.get("workspace_id").and_then(Value::as_str);
     if let Some(workspace_id) = named.and_then(|id| id.parse::<WorkspaceId>().ok()) {
@@ -60,7 +60,7 @@ pub(in crate::workspace) async fn check(
 /// The next times of a rule that is saved; none where it is disabled or has no schedule.
 pub(in crate::workspace) async fn firings(
     ask: WorkspaceAsk,
-) -> Result<OkJson<Firings>, WorkspaceRefusal> {
+) -> Result<OkJson<Firings>, ApiRefusal> {
     let rule = rules::found(&ask, Permission::ReadNotes).await?;
     let firings = match rule.draft.enabled {
         true => next(&rule.draft, ask.site.now()),
@@ -94,7 +94,7 @@ struct Trial {
 pub(in crate::workspace) async fn dry_run(
     ask: WorkspaceAsk,
     body: RequiredBody<DryRun>,
-) -> Result<OkJson<DryRunAnswer>, WorkspaceRefusal> {
+) -> Result<OkJson<DryRunAnswer>, ApiRefusal> {
     let body = body.read()?;
     let (draft, rule_id) = tried_rule(&ask, &body).await?;
     permit(&ask, draft.workspace_id, Permission::ManageRules).await?;
@@ -135,7 +135,7 @@ pub(in crate::workspace) async fn dry_run(
 async fn tried_rule(
     ask: &WorkspaceAsk,
     body: &DryRun,
-) -> Result<(RuleDraft, Option<RuleId>), WorkspaceRefusal> {
+) -> Result<(RuleDraft, Option<RuleId>), ApiRefusal> {
     match (&body.rule, body.rule_id) {
         (Some(written), None) => {
             let draft = RuleDraft::check(written, &*ask.site.surroundings);
@@ -145,16 +145,12 @@ async fn tried_rule(
             let rule = rules::by_id(ask, rule_id.0).await?;
             Ok((rule.draft, Some(rule_id.0)))
         }
-        _ => Err(WorkspaceRefusal::bad("give either rule or rule_id")),
+        _ => Err(ApiRefusal::bad("give either rule or rule_id")),
     }
 }
 
 /// What it is tried with must be of the rule's workspace.
-async fn trial(
-    ask: &WorkspaceAsk,
-    draft: &RuleDraft,
-    body: DryRun,
-) -> Result<Trial, WorkspaceRefusal> {
+async fn trial(ask: &WorkspaceAsk, draft: &RuleDraft, body: DryRun) -> Result<Trial, ApiRefusal> {
     let store = &ask.site.store;
     match (body.event_id, body.note_id, body.body) {
         (None, None, None) => Ok(Trial::default()),
@@ -162,7 +158,7 @@ async fn trial(
             let event = store.event(event_id.0).await?;
             let event = event.filter(|event| event.workspace_id == draft.workspace_id);
             let missing = format!("there is no event {} in the rule's workspace", event_id.0);
-            let event = event.ok_or_else(|| WorkspaceRefusal::new(Code::NotFound, missing))?;
+            let event = event.ok_or_else(|| ApiRefusal::new(Code::NotFound, missing))?;
             let note = match (event.note_id, event.version) {
                 (Some(note), Some(version)) => store.note_at(note, version).await?,
                 _ => None,
@@ -182,7 +178,7 @@ async fn trial(
             body: Some(body),
             ..Trial::default()
         }),
-        _ => Err(WorkspaceRefusal::bad(
+        _ => Err(ApiRefusal::bad(
             "give one of event_id, note_id and body, or none of them",
         )),
     }
@@ -192,7 +188,7 @@ async fn note_of(
     ask: &WorkspaceAsk,
     draft: &RuleDraft,
     note_id: NoteId,
-) -> Result<Note, WorkspaceRefusal> {
+) -> Result<Note, ApiRefusal> {
     let note = ask.site.store.note(note_id).await?;
     let note = note.filter(|note| note.workspace_id == draft.workspace_id);
     note.ok_or_else(|| no_note(note_id))

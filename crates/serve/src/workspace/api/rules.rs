@@ -12,7 +12,8 @@ use bonded_workspace_rules::{
 use serde_json::Value;
 
 use super::notes::workspace_asked;
-use crate::workspace::answer::{CreatedJson, CreatedOrKnown, NoContent, OkJson};
+use crate::json_api::answer::{CreatedJson, CreatedOrKnown, NoContent, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::dto::{
     FaultAnswer, FaultDetails, Id, LastRun, Launch, MadeSecret, NewRule, RuleAnswer, RuleEdit,
@@ -20,12 +21,9 @@ use crate::workspace::dto::{
 };
 use crate::workspace::handler::{OptionalBody, RequiredBody};
 use crate::workspace::ids;
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// For all members: what happens by itself in a workspace is everybody's business.
-pub(in crate::workspace) async fn list(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<Rules>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn list(ask: WorkspaceAsk) -> Result<OkJson<Rules>, ApiRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let listed = ask.site.store.rules(workspace_id).await?;
@@ -37,15 +35,13 @@ pub(in crate::workspace) async fn list(
 }
 
 /// For all members.
-pub(in crate::workspace) async fn show(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<RuleWhole>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn show(ask: WorkspaceAsk) -> Result<OkJson<RuleWhole>, ApiRefusal> {
     let rule = found(&ask, Permission::ReadNotes).await?;
     Ok(OkJson(whole(&ask, &rule).await?))
 }
 
 /// A rule as it is shown; its secret never is.
-async fn whole(ask: &WorkspaceAsk, rule: &Rule) -> Result<RuleWhole, WorkspaceRefusal> {
+async fn whole(ask: &WorkspaceAsk, rule: &Rule) -> Result<RuleWhole, ApiRefusal> {
     let has_secret = match rule.draft.is_signed(&*ask.site.surroundings) {
         true => Some(ask.site.store.secret(rule.rule_id).await?.is_some()),
         false => None,
@@ -84,9 +80,9 @@ fn next_firing(ask: &WorkspaceAsk, rule: &Rule) -> Option<Timestamp> {
 async fn written_rule(
     ask: &WorkspaceAsk,
     written: &CommittedWrite,
-) -> Result<RuleWhole, WorkspaceRefusal> {
+) -> Result<RuleWhole, ApiRefusal> {
     let WriteOutcome::Rule(stored) = &written.outcome else {
-        return Err(WorkspaceRefusal::internal("the write left nothing to show"));
+        return Err(ApiRefusal::internal("the write left nothing to show"));
     };
     let mut shown = whole(ask, &stored.rule).await?;
     if shown.has_secret == Some(false) {
@@ -101,10 +97,10 @@ async fn new_secret(
     ask: &WorkspaceAsk,
     rule_id: RuleId,
     replaces: bool,
-) -> Result<Option<String>, WorkspaceRefusal> {
+) -> Result<Option<String>, ApiRefusal> {
     let secret = HookSecret::draw();
     let secret =
-        secret.ok_or_else(|| WorkspaceRefusal::internal("the system gives no random numbers"))?;
+        secret.ok_or_else(|| ApiRefusal::internal("the system gives no random numbers"))?;
     let new = NewSecret {
         rule_id,
         user_id: ask.caller()?.user_id,
@@ -119,14 +115,14 @@ async fn new_secret(
 /// The former secret ends at once.
 pub(in crate::workspace) async fn renew_secret(
     ask: WorkspaceAsk,
-) -> Result<CreatedJson<MadeSecret>, WorkspaceRefusal> {
+) -> Result<CreatedJson<MadeSecret>, ApiRefusal> {
     let rule = found(&ask, Permission::ManageRules).await?;
     if !rule.draft.is_signed(&*ask.site.surroundings) {
         let message = "only rules with the trigger webhook or the action webhook have a secret";
-        return Err(WorkspaceRefusal::new(Code::Conflict, message));
+        return Err(ApiRefusal::new(Code::Conflict, message));
     }
     let secret = new_secret(&ask, rule.rule_id, true).await?;
-    let secret = secret.ok_or_else(|| WorkspaceRefusal::internal("the secret was not kept"))?;
+    let secret = secret.ok_or_else(|| ApiRefusal::internal("the secret was not kept"))?;
     Ok(CreatedJson(MadeSecret {
         rule_id: Id(rule.rule_id),
         secret,
@@ -134,32 +130,29 @@ pub(in crate::workspace) async fn renew_secret(
 }
 
 /// The rule of the path, if the caller may do this with it.
-pub(super) async fn found(
-    ask: &WorkspaceAsk,
-    permission: Permission,
-) -> Result<Rule, WorkspaceRefusal> {
+pub(super) async fn found(ask: &WorkspaceAsk, permission: Permission) -> Result<Rule, ApiRefusal> {
     let rule = by_id(ask, ask.id("rule_id")?).await?;
     permit(ask, rule.draft.workspace_id, permission).await?;
     Ok(rule)
 }
 
 /// Who may see it is still to be asked.
-pub(super) async fn by_id(ask: &WorkspaceAsk, rule_id: RuleId) -> Result<Rule, WorkspaceRefusal> {
+pub(super) async fn by_id(ask: &WorkspaceAsk, rule_id: RuleId) -> Result<Rule, ApiRefusal> {
     let rule = ask.site.store.rule(rule_id).await?;
     let rule = rule.filter(|rule| !rule.is_deleted).ok_or_else(|| {
-        WorkspaceRefusal::new(Code::RuleNotFound, format!("there is no rule {rule_id}"))
+        ApiRefusal::new(Code::RuleNotFound, format!("there is no rule {rule_id}"))
     })?;
     Ok(rule.rule)
 }
 
 /// Everything that is wrong with a rule, at once.
-pub(super) fn invalid(faults: &[Fault]) -> WorkspaceRefusal {
+pub(super) fn invalid(faults: &[Fault]) -> ApiRefusal {
     let sentences: Vec<String> = faults.iter().map(Fault::to_string).collect();
-    WorkspaceRefusal::new(Code::RuleInvalid, sentences.join("; ")).details(FaultDetails { faults })
+    ApiRefusal::new(Code::RuleInvalid, sentences.join("; ")).details(FaultDetails { faults })
 }
 
 /// A rule whose prompt could not be given to an agent would fail whenever it fires.
-fn check_prompt(ask: &WorkspaceAsk, draft: &RuleDraft) -> Result<(), WorkspaceRefusal> {
+fn check_prompt(ask: &WorkspaceAsk, draft: &RuleDraft) -> Result<(), ApiRefusal> {
     let checked = ask.site.surroundings.check_prompt_of(draft);
     checked.map_err(|error| {
         let fault = FaultAnswer {
@@ -167,7 +160,7 @@ fn check_prompt(ask: &WorkspaceAsk, draft: &RuleDraft) -> Result<(), WorkspaceRe
             message: error.to_string(),
         };
         let faults = &[fault];
-        WorkspaceRefusal::new(error.code(), error.to_string()).details(FaultDetails { faults })
+        ApiRefusal::new(error.code(), error.to_string()).details(FaultDetails { faults })
     })
 }
 
@@ -175,7 +168,7 @@ fn check_prompt(ask: &WorkspaceAsk, draft: &RuleDraft) -> Result<(), WorkspaceRe
 pub(in crate::workspace) async fn create(
     ask: WorkspaceAsk,
     body: RequiredBody<NewRule>,
-) -> Result<CreatedJson<RuleWhole>, WorkspaceRefusal> {
+) -> Result<CreatedJson<RuleWhole>, ApiRefusal> {
     let NewRule(written) = body.read()?;
     let draft =
         RuleDraft::check(&written, &*ask.site.surroundings).map_err(|faults| invalid(&faults))?;
@@ -193,7 +186,7 @@ pub(in crate::workspace) async fn create(
 pub(in crate::workspace) async fn update(
     ask: WorkspaceAsk,
     body: RequiredBody<RuleEdit>,
-) -> Result<OkJson<RuleWhole>, WorkspaceRefusal> {
+) -> Result<OkJson<RuleWhole>, ApiRefusal> {
     let RuleEdit(mut changes) = body.read()?;
     let asked = take_base(&mut changes)?;
     let rule = found(&ask, Permission::ManageRules).await?;
@@ -214,22 +207,20 @@ pub(in crate::workspace) async fn update(
 }
 
 /// The version that the changes were made for, where whoever made them says so.
-fn take_base(changes: &mut Value) -> Result<Option<u64>, WorkspaceRefusal> {
+fn take_base(changes: &mut Value) -> Result<Option<u64>, ApiRefusal> {
     let field = changes
         .as_object_mut()
         .and_then(|it| it.remove("base_version"));
     match field {
         None => Ok(None),
         Some(field) => field.as_u64().map(Some).ok_or_else(|| {
-            WorkspaceRefusal::bad(
-                "base_version: the version of the rule that the change was made for",
-            )
+            ApiRefusal::bad("base_version: the version of the rule that the change was made for")
         }),
     }
 }
 
 /// Its runs stay, and those that are queued end.
-pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     let rule_id = ask.id("rule_id")?;
     let base_version = ask
         .query
@@ -246,12 +237,12 @@ pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent,
 pub(in crate::workspace) async fn launch(
     ask: WorkspaceAsk,
     body: OptionalBody<Launch>,
-) -> Result<CreatedOrKnown<RunAnswer>, WorkspaceRefusal> {
+) -> Result<CreatedOrKnown<RunAnswer>, ApiRefusal> {
     let body = body.read()?;
     let rule = found(&ask, Permission::LaunchRules).await?;
     if !rule.draft.enabled {
         let message = "the rule is disabled: PATCH it with enabled true first";
-        return Err(WorkspaceRefusal::new(Code::Conflict, message));
+        return Err(ApiRefusal::new(Code::Conflict, message));
     }
     let event = match body.triggering_event_id {
         Some(event) => event.0,
@@ -271,6 +262,7 @@ pub(in crate::workspace) async fn launch(
             rule_id: rule.rule_id,
             triggering_event_id: event,
             depth: 1,
+            request: body.request,
         }))
         .await?;
     // A repetition recalls its events; a run that another request made has none.

@@ -8,7 +8,8 @@ use bonded_workspace_rules::{
 };
 
 use super::notes::{listing, one_more, page, workspace_asked};
-use crate::workspace::answer::{NoContent, OkJson};
+use crate::json_api::answer::{NoContent, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::diff;
 use crate::workspace::dto::{
@@ -16,15 +17,12 @@ use crate::workspace::dto::{
     ReviewedStatus, RunAnswer, RunWhole, Runs,
 };
 use crate::workspace::handler::{OptionalBody, RequiredBody};
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// The most decisions in one request.
 pub(in crate::workspace) const DECISIONS_MAX: usize = 1000;
 
 /// The newest first.
-pub(in crate::workspace) async fn list(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<Runs>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn list(ask: WorkspaceAsk) -> Result<OkJson<Runs>, ApiRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let page = page(&ask)?;
@@ -40,7 +38,7 @@ pub(in crate::workspace) async fn list(
 }
 
 /// An unknown word is told with those that there are.
-fn status(ask: &WorkspaceAsk) -> Result<Option<RunStatus>, WorkspaceRefusal> {
+fn status(ask: &WorkspaceAsk) -> Result<Option<RunStatus>, ApiRefusal> {
     let Some(name) = ask.query.text("status") else {
         return Ok(None);
     };
@@ -48,18 +46,18 @@ fn status(ask: &WorkspaceAsk) -> Result<Option<RunStatus>, WorkspaceRefusal> {
     let known = RunStatus::ALL.map(RunStatus::as_str).join(", ");
     status
         .map(Some)
-        .ok_or_else(|| WorkspaceRefusal::bad(format!("status in the query: one of {known}")))
+        .ok_or_else(|| ApiRefusal::bad(format!("status in the query: one of {known}")))
 }
 
 /// The run of the path, if the caller may do this with it.
 pub(super) async fn found(
     ask: &WorkspaceAsk,
     permission: Permission,
-) -> Result<AutomationRun, WorkspaceRefusal> {
+) -> Result<AutomationRun, ApiRefusal> {
     let named = ask.param("run_id");
     let missing = || {
         let shown: String = named.chars().take(64).collect();
-        WorkspaceRefusal::new(Code::RunNotFound, format!("there is no run {shown}"))
+        ApiRefusal::new(Code::RunNotFound, format!("there is no run {shown}"))
     };
     let run_id = RunId::new(named).map_err(|_| missing())?;
     let run = ask.site.store.run(run_id).await?.ok_or_else(missing)?;
@@ -68,9 +66,7 @@ pub(super) async fn found(
 }
 
 /// A run with its audit, and everything it proposed with what that would change.
-pub(in crate::workspace) async fn show(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<RunWhole>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn show(ask: WorkspaceAsk) -> Result<OkJson<RunWhole>, ApiRefusal> {
     let run = found(&ask, Permission::ReadNotes).await?;
     let mut operations = vec![];
     for operation in ask.site.store.operations(run.run_id.clone()).await? {
@@ -84,7 +80,7 @@ pub(in crate::workspace) async fn show(
 pub(super) async fn with_diff(
     ask: &WorkspaceAsk,
     operation: &Operation,
-) -> Result<OperationAnswer, WorkspaceRefusal> {
+) -> Result<OperationAnswer, ApiRefusal> {
     let diff = diff::of_operation(&ask.site.store, operation).await?;
     Ok(OperationAnswer::of(operation, diff))
 }
@@ -92,11 +88,11 @@ pub(super) async fn with_diff(
 /// Ends a run before it is done. One that has ended stays as it is.
 pub(in crate::workspace) async fn cancel(
     ask: WorkspaceAsk,
-) -> Result<OkJson<RunAnswer>, WorkspaceRefusal> {
+) -> Result<OkJson<RunAnswer>, ApiRefusal> {
     let run = found(&ask, Permission::LaunchRules).await?;
     if run.status.has_ended() {
         let message = format!("run {} is {} already", run.run_id, run.status.as_str());
-        return Err(WorkspaceRefusal::new(Code::Conflict, message));
+        return Err(ApiRefusal::new(Code::Conflict, message));
     }
     let change = Change::MoveRun {
         run_id: run.run_id.clone(),
@@ -108,21 +104,21 @@ pub(in crate::workspace) async fn cancel(
 
 impl Decision {
     /// To apply something needs the digest of what was seen.
-    fn review(&self) -> Result<Review, WorkspaceRefusal> {
+    fn review(&self) -> Result<Review, ApiRefusal> {
         let edited = self.edited.as_ref().map(EditedProposal::from);
         match (self.decision.as_str(), self.digest) {
-            ("reject", _) if edited.is_some() => Err(WorkspaceRefusal::bad(
-                "edited: what is rejected is not written",
-            )),
+            ("reject", _) if edited.is_some() => {
+                Err(ApiRefusal::bad("edited: what is rejected is not written"))
+            }
             ("apply", Some(digest)) => Ok(Review::Apply { digest, edited }),
-            ("apply", None) => Err(WorkspaceRefusal::bad(
+            ("apply", None) => Err(ApiRefusal::bad(
                 "digest: apply names the digest of what was looked at, as GET of the run shows it",
             )),
             ("reject", digest) => Ok(Review::Reject {
                 reject_reason: self.reject_reason.clone(),
                 digest,
             }),
-            _ => Err(WorkspaceRefusal::bad("decision: apply or reject")),
+            _ => Err(ApiRefusal::bad("decision: apply or reject")),
         }
     }
 }
@@ -132,11 +128,11 @@ async fn check_meant(
     ask: &WorkspaceAsk,
     operation: &Operation,
     review: &Review,
-) -> Result<(), WorkspaceRefusal> {
+) -> Result<(), ApiRefusal> {
     let Err(refused) = review.check_meant(operation) else {
         return Ok(());
     };
-    let mut refusal = WorkspaceRefusal::from(refused);
+    let mut refusal = ApiRefusal::from(refused);
     let details = MeantOperation {
         meant: refusal.details.take(),
         operation: with_diff(ask, operation).await?,
@@ -149,11 +145,11 @@ async fn check_meant(
 pub(in crate::workspace) async fn review(
     ask: WorkspaceAsk,
     body: RequiredBody<ReviewRequest>,
-) -> Result<OkJson<Reviewed>, WorkspaceRefusal> {
+) -> Result<OkJson<Reviewed>, ApiRefusal> {
     let body = body.read()?;
     let run = found(&ask, Permission::ReviewOperations).await?;
     if body.decisions.is_empty() || body.decisions.len() > DECISIONS_MAX {
-        return Err(WorkspaceRefusal::bad(format!(
+        return Err(ApiRefusal::bad(format!(
             "decisions: 1 to {DECISIONS_MAX} of them"
         )));
     }
@@ -164,7 +160,7 @@ pub(in crate::workspace) async fn review(
         let mut known = proposed.iter();
         let Some(operation) = known.find(|known| known.operation_id == operation_id) else {
             let message = format!("run {} has no operation {operation_id}", run.run_id);
-            return Err(WorkspaceRefusal::new(Code::OperationNotFound, message));
+            return Err(ApiRefusal::new(Code::OperationNotFound, message));
         };
         let review = decision.review()?;
         check_meant(&ask, operation, &review).await?;
@@ -182,9 +178,7 @@ pub(in crate::workspace) async fn review(
 }
 
 /// What agents want a person to look at, the newest first.
-pub(in crate::workspace) async fn issues(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<Issues>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn issues(ask: WorkspaceAsk) -> Result<OkJson<Issues>, ApiRefusal> {
     let workspace_id = workspace_asked(&ask)?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let page = page(&ask)?;
@@ -193,9 +187,7 @@ pub(in crate::workspace) async fn issues(
         Some("open") => IssueState::Open,
         Some("closed") => IssueState::Closed,
         Some(_) => {
-            return Err(WorkspaceRefusal::bad(
-                "state in the query: open, closed or all",
-            ));
+            return Err(ApiRefusal::bad("state in the query: open, closed or all"));
         }
     };
     let issues = ask
@@ -214,7 +206,7 @@ pub(in crate::workspace) async fn issues(
 pub(in crate::workspace) async fn close_issue(
     ask: WorkspaceAsk,
     body: OptionalBody<CloseIssue>,
-) -> Result<NoContent, WorkspaceRefusal> {
+) -> Result<NoContent, ApiRefusal> {
     let reason = body.read()?.reason;
     let issue_id: EventId = ask.id("issue_id")?;
     ask.write(Change::CloseIssue { issue_id, reason }).await?;

@@ -10,10 +10,10 @@ use bonded_workspace::{Embedder, SearchError, SearchMode};
 use bonded_workspace_rules::{Code, Permission};
 
 use super::notes::workspace_asked;
-use crate::workspace::answer::OkJson;
+use crate::json_api::answer::OkJson;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::{WorkspaceAsk, permit};
 use crate::workspace::dto::{self, Degradation, SearchAnswer};
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// How many come where nobody says.
 pub(in crate::workspace) const LIMIT: u64 = 20;
@@ -28,7 +28,7 @@ const UNAVAILABLE: &str = Code::EmbeddingUnavailable.as_str();
 /// The query is checked before the rate is taken, so that a mistake costs nothing.
 pub(in crate::workspace) async fn search(
     ask: WorkspaceAsk,
-) -> Result<OkJson<SearchAnswer>, WorkspaceRefusal> {
+) -> Result<OkJson<SearchAnswer>, ApiRefusal> {
     let began = Instant::now();
     let workspace_id = workspace_asked(&ask)?;
     let mode = mode(&ask)?;
@@ -63,7 +63,7 @@ pub(in crate::workspace) async fn search(
 }
 
 /// Only a search by meaning alone can be refused for its provider.
-fn refused(ask: &WorkspaceAsk, error: &SearchError) -> WorkspaceRefusal {
+fn refused(ask: &WorkspaceAsk, error: &SearchError) -> ApiRefusal {
     let details = match error {
         SearchError::Store(error) => return error.clone().into(),
         SearchError::NoEmbeddings => Degradation {
@@ -79,7 +79,7 @@ fn refused(ask: &WorkspaceAsk, error: &SearchError) -> WorkspaceRefusal {
     };
     let message =
         format!("semantic search is not available: {error}; use mode=hybrid or mode=lexical");
-    WorkspaceRefusal::new(Code::SearchModeInvalid, message).details(details)
+    ApiRefusal::new(Code::SearchModeInvalid, message).details(details)
 }
 
 /// What a client may know of a provider that fails; its words are for whoever runs the server.
@@ -100,33 +100,33 @@ fn degradation(
 }
 
 /// The default is that of the configuration.
-fn mode(ask: &WorkspaceAsk) -> Result<SearchMode, WorkspaceRefusal> {
+fn mode(ask: &WorkspaceAsk) -> Result<SearchMode, ApiRefusal> {
     let default = &ask.site.settings.search_mode;
     let name = ask.query.text("mode").unwrap_or(default);
     name.parse().map_err(|_| {
         let message = "mode in the query: hybrid, lexical or semantic";
-        WorkspaceRefusal::new(Code::SearchModeInvalid, message)
+        ApiRefusal::new(Code::SearchModeInvalid, message)
     })
 }
 
 /// The query with single blanks between its words.
-fn normalised(text: &str) -> Result<String, WorkspaceRefusal> {
+fn normalised(text: &str) -> Result<String, ApiRefusal> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
     if (1..=QUERY_CHARS_MAX).contains(&text.chars().count()) {
         return Ok(text);
     }
-    Err(WorkspaceRefusal::bad(format!(
+    Err(ApiRefusal::bad(format!(
         "q in the query: 1 to {QUERY_CHARS_MAX} characters to look for"
     )))
 }
 
 /// By default the best is first.
-fn sort(ask: &WorkspaceAsk) -> Result<SearchSort, WorkspaceRefusal> {
+fn sort(ask: &WorkspaceAsk) -> Result<SearchSort, ApiRefusal> {
     match ask.query.text("sort") {
         None | Some("relevance") => Ok(SearchSort::Relevance),
         Some("updated_at") => Ok(SearchSort::Updated),
-        Some(_) => Err(WorkspaceRefusal::bad(
+        Some(_) => Err(ApiRefusal::bad(
             "sort in the query: relevance or updated_at",
         )),
     }

@@ -6,7 +6,8 @@ use bonded_kernel::{Millis, UserId};
 use bonded_workspace::store::{User, UserState};
 
 use super::auth::{check_name, check_password};
-use crate::workspace::answer::{CreatedJson, NoContent, OkJson};
+use crate::json_api::answer::{CreatedJson, NoContent, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::WorkspaceAsk;
 use crate::workspace::data_dir::TransferError;
 use crate::workspace::dto::{
@@ -16,7 +17,6 @@ use crate::workspace::dto::{
 use crate::workspace::handler::RequiredBody;
 use crate::workspace::ids;
 use crate::workspace::password::random_token;
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// How long an invitation is good.
 pub const INVITATION_HOURS: u64 = 72;
@@ -24,16 +24,16 @@ pub const INVITATION_HOURS: u64 = 72;
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
 /// A first answer in good words; the store asks again in the transaction.
-pub(super) fn only_the_owner(ask: &WorkspaceAsk, what: &str) -> Result<(), WorkspaceRefusal> {
+pub(super) fn only_the_owner(ask: &WorkspaceAsk, what: &str) -> Result<(), ApiRefusal> {
     if ask.caller()?.is_owner {
         return Ok(());
     }
     let message = format!("only the owner of the installation may {what}");
-    Err(WorkspaceRefusal::new(Code::RoleForbidden, message))
+    Err(ApiRefusal::new(Code::RoleForbidden, message))
 }
 
 /// The user of the path, who is known.
-pub(in crate::workspace) async fn found(ask: &WorkspaceAsk) -> Result<User, WorkspaceRefusal> {
+pub(in crate::workspace) async fn found(ask: &WorkspaceAsk) -> Result<User, ApiRefusal> {
     let user_id: UserId = ask.id("user_id")?;
     let user = ask.site.store.user(user_id).await?;
     user.filter(|user| user.state != UserState::Deleted)
@@ -41,12 +41,12 @@ pub(in crate::workspace) async fn found(ask: &WorkspaceAsk) -> Result<User, Work
 }
 
 /// The same words wherever a user is missing.
-fn no_user(user_id: UserId) -> WorkspaceRefusal {
-    WorkspaceRefusal::new(Code::UserNotFound, format!("there is no user {user_id}"))
+fn no_user(user_id: UserId) -> ApiRefusal {
+    ApiRefusal::new(Code::UserNotFound, format!("there is no user {user_id}"))
 }
 
 /// The user of the path, if it is the caller, or the caller is the owner.
-pub(in crate::workspace) async fn own(ask: &WorkspaceAsk) -> Result<User, WorkspaceRefusal> {
+pub(in crate::workspace) async fn own(ask: &WorkspaceAsk) -> Result<User, ApiRefusal> {
     let caller = ask.caller()?;
     let is_own = caller.user_id == ask.id("user_id")?;
     if !is_own {
@@ -57,9 +57,7 @@ pub(in crate::workspace) async fn own(ask: &WorkspaceAsk) -> Result<User, Worksp
 }
 
 /// Those who were deleted are not in it.
-pub(in crate::workspace) async fn list(
-    ask: WorkspaceAsk,
-) -> Result<OkJson<UserList>, WorkspaceRefusal> {
+pub(in crate::workspace) async fn list(ask: WorkspaceAsk) -> Result<OkJson<UserList>, ApiRefusal> {
     only_the_owner(&ask, "lists users")?;
     let users = ask.site.store.users().await?;
     let invited = ask.site.store.invited_until(ask.site.now()).await?;
@@ -76,14 +74,14 @@ pub(in crate::workspace) async fn list(
 pub(in crate::workspace) async fn add(
     ask: WorkspaceAsk,
     body: RequiredBody<NewUser>,
-) -> Result<CreatedJson<dto::User>, WorkspaceRefusal> {
+) -> Result<CreatedJson<dto::User>, ApiRefusal> {
     let new = body.read()?;
     only_the_owner(&ask, "makes users")?;
     check_name(&new.name)?;
     let (store, now) = (&ask.site.store, ask.site.now());
     if store.user_named(new.name.clone()).await?.is_some() {
         let message = "there is a user of this name already; choose another";
-        return Err(WorkspaceRefusal::new(Code::Conflict, message));
+        return Err(ApiRefusal::new(Code::Conflict, message));
     }
     let by = ask.by()?;
     let user = store.add_user(by, ids::user(), new.name, now).await?;
@@ -116,7 +114,7 @@ pub(in crate::workspace) async fn add(
 pub(in crate::workspace) async fn update(
     ask: WorkspaceAsk,
     body: RequiredBody<UserEdit>,
-) -> Result<OkJson<ListedUser>, WorkspaceRefusal> {
+) -> Result<OkJson<ListedUser>, ApiRefusal> {
     let edit = body.read()?;
     only_the_owner(&ask, "disables users")?;
     let user = found(&ask).await?;
@@ -131,7 +129,7 @@ pub(in crate::workspace) async fn update(
 }
 
 /// What belonged to them is handed over by the store.
-pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     only_the_owner(&ask, "deletes users")?;
     let user = found(&ask).await?;
     refuse_owner(&user)?;
@@ -141,20 +139,20 @@ pub(in crate::workspace) async fn delete(ask: WorkspaceAsk) -> Result<NoContent,
 }
 
 /// With the way out in the message.
-fn refuse_owner(user: &User) -> Result<(), WorkspaceRefusal> {
+fn refuse_owner(user: &User) -> Result<(), ApiRefusal> {
     if !user.is_owner {
         return Ok(());
     }
     let message =
         "this is the owner of the installation; make another user the owner first: POST /api/owner";
-    Err(WorkspaceRefusal::new(Code::Conflict, message))
+    Err(ApiRefusal::new(Code::Conflict, message))
 }
 
 /// Makes somebody else the owner of the installation. The token in the data directory is theirs from now on.
 pub(in crate::workspace) async fn transfer(
     ask: WorkspaceAsk,
     body: RequiredBody<NewOwner>,
-) -> Result<OkJson<ListedUser>, WorkspaceRefusal> {
+) -> Result<OkJson<ListedUser>, ApiRefusal> {
     let new = body.read()?;
     only_the_owner(&ask, "make another user the owner")?;
     let user = ask.site.store.user(new.user_id.0).await?;
@@ -162,7 +160,7 @@ pub(in crate::workspace) async fn transfer(
     let user = user.ok_or_else(|| no_user(new.user_id.0))?;
     if user.state != UserState::Active {
         let message = "this user is disabled; enable them first";
-        return Err(WorkspaceRefusal::new(Code::Conflict, message));
+        return Err(ApiRefusal::new(Code::Conflict, message));
     }
     if user.is_owner {
         return Ok(OkJson(ListedUser::from(&user)));
@@ -175,7 +173,7 @@ pub(in crate::workspace) async fn transfer(
             let message = format!("error: owner-token: {error}");
             tracing::error!("{message}");
             let message = "they are the owner now, but their token could not be written; start the server again";
-            Err(WorkspaceRefusal::internal(message))
+            Err(ApiRefusal::internal(message))
         }
     }
 }
@@ -183,7 +181,7 @@ pub(in crate::workspace) async fn transfer(
 /// Invites a user who is there to set a password, for instance because they forgot it. An earlier one is void.
 pub(in crate::workspace) async fn invite(
     ask: WorkspaceAsk,
-) -> Result<CreatedJson<Invitation>, WorkspaceRefusal> {
+) -> Result<CreatedJson<Invitation>, ApiRefusal> {
     only_the_owner(&ask, "invites users")?;
     let user = found(&ask).await?;
     let (invitation, expires_at) = invitation(&ask, user.user_id).await?;
@@ -199,7 +197,7 @@ pub(in crate::workspace) async fn invite(
 async fn invitation(
     ask: &WorkspaceAsk,
     user_id: UserId,
-) -> Result<(String, Timestamp), WorkspaceRefusal> {
+) -> Result<(String, Timestamp), ApiRefusal> {
     let (invitation, now) = (random_token()?, ask.site.now());
     let expires_at = Millis(now.0.saturating_add(INVITATION_HOURS * HOUR_MS));
     let store = &ask.site.store;
@@ -210,9 +208,7 @@ async fn invitation(
 }
 
 /// Whoever has the invitation can do nothing with it any more.
-pub(in crate::workspace) async fn withdraw(
-    ask: WorkspaceAsk,
-) -> Result<NoContent, WorkspaceRefusal> {
+pub(in crate::workspace) async fn withdraw(ask: WorkspaceAsk) -> Result<NoContent, ApiRefusal> {
     only_the_owner(&ask, "withdraw invitations")?;
     let user = found(&ask).await?;
     let by = ask.by()?;
@@ -224,14 +220,14 @@ pub(in crate::workspace) async fn withdraw(
 pub(in crate::workspace) async fn accept(
     ask: WorkspaceAsk,
     body: RequiredBody<Acceptance>,
-) -> Result<OkJson<Registered>, WorkspaceRefusal> {
+) -> Result<OkJson<Registered>, ApiRefusal> {
     let given = body.read()?;
     check_password(&given.password)?;
     let site = ask.site.clone();
     // Nobody hashes passwords here without an invitation.
     let unknown = || {
         let message = "this invitation is unknown, used or expired; ask the owner for another";
-        WorkspaceRefusal::new(Code::InvalidCredentials, message)
+        ApiRefusal::new(Code::InvalidCredentials, message)
     };
     let invited = site.store.invited(&given.invitation, site.now()).await?;
     invited.ok_or_else(unknown)?;

@@ -2,17 +2,17 @@
 
 use bonded_workspace_rules::{Change, Role, Workspace, WorkspaceState};
 
-use crate::workspace::answer::{CreatedJson, OkJson};
+use crate::json_api::answer::{CreatedJson, OkJson};
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::WorkspaceAsk;
 use crate::workspace::dto::{self, NewWorkspace, WorkspaceEdit, Workspaces};
 use crate::workspace::handler::RequiredBody;
 use crate::workspace::ids;
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// Only those that the caller is a member of.
 pub(in crate::workspace) async fn list(
     ask: WorkspaceAsk,
-) -> Result<OkJson<Workspaces>, WorkspaceRefusal> {
+) -> Result<OkJson<Workspaces>, ApiRefusal> {
     let user = ask.caller()?.user_id;
     let workspaces = ask.site.store.workspaces(user).await?;
     // What was deleted is there for who can have it back.
@@ -31,7 +31,7 @@ pub(in crate::workspace) async fn list(
 pub(in crate::workspace) async fn create(
     ask: WorkspaceAsk,
     body: RequiredBody<NewWorkspace>,
-) -> Result<CreatedJson<dto::Workspace>, WorkspaceRefusal> {
+) -> Result<CreatedJson<dto::Workspace>, ApiRefusal> {
     let new = body.read()?;
     let written = ask
         .write(Change::CreateWorkspace {
@@ -46,10 +46,10 @@ pub(in crate::workspace) async fn create(
 pub(in crate::workspace) async fn update(
     ask: WorkspaceAsk,
     body: RequiredBody<WorkspaceEdit>,
-) -> Result<OkJson<dto::Workspace>, WorkspaceRefusal> {
+) -> Result<OkJson<dto::Workspace>, ApiRefusal> {
     let edit = body.read()?;
     if edit.name.is_none() && edit.state.is_none() {
-        return Err(WorkspaceRefusal::bad(
+        return Err(ApiRefusal::bad(
             "nothing to change: give name, state or both",
         ));
     }

@@ -1,32 +1,12 @@
 //! What a program can act upon when it is refused: `details` of the envelope of errors.
 //!
-//! Those of a change that the rules refuse are the rules' own; these are the server's.
+//! Those of a change that the rules refuse are the rules' own; these are the workspace's.
 
 use bonded_workspace_rules::Role;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{OperationAnswer, Timestamp};
-
-/// A body that is too long.
-#[derive(Debug, Serialize)]
-pub(crate) struct BytesDetails {
-    pub(crate) bytes_max: usize,
-}
-
-/// A body of too many values.
-#[derive(Debug, Serialize)]
-pub(crate) struct ValuesDetails {
-    pub(crate) values_max: usize,
-}
-
-/// Somebody who asks too often.
-#[derive(Debug, Serialize)]
-pub(crate) struct RateDetails {
-    pub(crate) limit: u32,
-    pub(crate) window_seconds: u64,
-    pub(crate) retry_after_seconds: u64,
-}
 
 /// Somebody who may do less.
 #[derive(Debug, Serialize)]

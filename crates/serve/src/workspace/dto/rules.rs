@@ -146,6 +146,9 @@ pub(crate) struct RuleEdit(pub(crate) Value);
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Launch {
+    /// What the run is asked in place of what the rule asks; for admins, and for actions that ask an agent.
+    #[cfg_attr(test, schemars(length(min = 1, max = 65_536)))]
+    pub(crate) request: Option<String>,
     pub(crate) triggering_event_id: Option<Id<EventId>>,
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct RunAnswer {
     triggering_event_id: Id<EventId>,
     status: RunStatus,
     depth: u32,
+    /// What the person who launched it asked, in place of what the rule asks.
+    request: Option<String>,
     queued_at: Timestamp,
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
@@ -49,6 +51,7 @@ impl From<&AutomationRun> for RunAnswer {
             triggering_event_id: Id(run.triggering_event_id),
             status: run.status.into(),
             depth: run.depth,
+            request: run.request.clone(),
             queued_at: run.queued_at.into(),
             started_at: run.started_at.map(Timestamp::from),
             finished_at: run.finished_at.map(Timestamp::from),

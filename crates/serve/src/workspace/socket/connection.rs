@@ -19,10 +19,10 @@ use super::heard::{self, Heard, Subject};
 use super::message::SocketMessage;
 use super::patch;
 use super::stream::Subscription;
+use crate::json_api::refusal::ApiRefusal;
 use crate::sorted_json::sorted_json;
 use crate::workspace::access::{self, WorkspaceCaller};
 use crate::workspace::dto::StreamDetails;
-use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
 
 /// How many streams one client may follow at once.
@@ -165,7 +165,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         caller: &WorkspaceCaller,
         name: Option<&str>,
         heard: Heard,
-    ) -> Result<Option<SocketMessage>, WorkspaceRefusal> {
+    ) -> Result<Option<SocketMessage>, ApiRefusal> {
         let request_id = name.map(str::to_owned);
         match heard {
             Heard::Ping => Ok(Some(SocketMessage::Pong { request_id })),
@@ -193,11 +193,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         name: Option<&str>,
         of: Subject,
         cursor: Option<u64>,
-    ) -> Result<SocketMessage, WorkspaceRefusal> {
+    ) -> Result<SocketMessage, ApiRefusal> {
         // Subscribing again begins anew at the cursor that is said now.
         self.streams.retain(|stream| stream.of != of);
         if self.streams.len() >= STREAMS_MAX {
-            return Err(WorkspaceRefusal::bad(format!(
+            return Err(ApiRefusal::bad(format!(
                 "at most {STREAMS_MAX} streams on one socket"
             )));
         }
@@ -213,7 +213,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// The client keeps its own cursor; what it acknowledges is only checked against what it was told.
-    fn ack(&self, stream_id: &str, event_seq: u64) -> Result<(), WorkspaceRefusal> {
+    fn ack(&self, stream_id: &str, event_seq: u64) -> Result<(), ApiRefusal> {
         let stream = self.streams.iter().find(|stream| stream.id() == stream_id);
         match stream {
             Some(stream) if event_seq <= stream.cursor => Ok(()),
@@ -222,9 +222,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     "{stream_id} was told up to {}, not {event_seq}",
                     stream.cursor
                 );
-                Err(WorkspaceRefusal::new(Code::WsBadPayload, message))
+                Err(ApiRefusal::new(Code::WsBadPayload, message))
             }
-            None => Err(WorkspaceRefusal::new(
+            None => Err(ApiRefusal::new(
                 Code::WsBadPayload,
                 "there is no such stream on this socket",
             )),

@@ -7,8 +7,8 @@ use bonded_workspace_rules::{Code, PatchOp};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::workspace::body::{self, fields};
-use crate::workspace::refusal::WorkspaceRefusal;
+use crate::json_api::body::{self, fields};
+use crate::json_api::refusal::ApiRefusal;
 
 /// For names that clients give their messages.
 const REQUEST_ID_CHARS_MAX: usize = 128;
@@ -91,7 +91,7 @@ struct Acked {
 struct Nothing {}
 
 /// Reads a message. The name that the client gave it comes back in any case, so that it knows what is answered.
-pub(super) fn read(text: &[u8]) -> (Option<String>, Result<Heard, WorkspaceRefusal>) {
+pub(super) fn read(text: &[u8]) -> (Option<String>, Result<Heard, ApiRefusal>) {
     let mut message = match body::parse(text) {
         Ok(message) => message,
         Err(refusal) => return (None, Err(bad(refusal.message))),
@@ -119,7 +119,7 @@ pub(super) fn read(text: &[u8]) -> (Option<String>, Result<Heard, WorkspaceRefus
 }
 
 /// The type was taken out before, so that the rest has only its own fields.
-fn of_kind(kind: &str, message: Value) -> Result<Heard, WorkspaceRefusal> {
+fn of_kind(kind: &str, message: Value) -> Result<Heard, ApiRefusal> {
     let heard = match kind {
         "subscribe_note" => fields(message).map(|it: OfNote| Heard::Subscribe {
             of: Subject::Note(it.note_id),
@@ -143,15 +143,15 @@ fn of_kind(kind: &str, message: Value) -> Result<Heard, WorkspaceRefusal> {
         _ => {
             let shown: String = kind.chars().take(64).collect();
             let message = format!("there is no message of type {shown:?}");
-            return Err(WorkspaceRefusal::new(Code::WsUnknownMessage, message));
+            return Err(ApiRefusal::new(Code::WsUnknownMessage, message));
         }
     };
     heard.map_err(|refusal| bad(refusal.message))
 }
 
 /// In the socket's own words.
-fn bad(message: impl Into<String>) -> WorkspaceRefusal {
-    WorkspaceRefusal::new(Code::WsBadPayload, message)
+fn bad(message: impl Into<String>) -> ApiRefusal {
+    ApiRefusal::new(Code::WsBadPayload, message)
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::heard::Subject;
 use super::stream::Subscription;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::dto::{EventAnswer, Id};
-use crate::workspace::refusal::WorkspaceRefusal;
 
 /// What the server says. Types may be added, and fields.
 #[derive(Debug, Serialize)]
@@ -82,7 +82,7 @@ pub(super) enum SocketMessage {
 }
 
 impl SocketMessage {
-    pub(super) fn error(request_id: Option<&str>, refusal: WorkspaceRefusal) -> Self {
+    pub(super) fn error(request_id: Option<&str>, refusal: ApiRefusal) -> Self {
         Self::Error {
             code: socket_code(refusal.code).as_str(),
             message: refusal.message,
@@ -155,7 +155,7 @@ mod tests {
                 r#"{"request_id":null,"type":"pong"}"#.to_owned(),
             ),
             (
-                SocketMessage::error(Some("r"), WorkspaceRefusal::bad("no")),
+                SocketMessage::error(Some("r"), ApiRefusal::bad("no")),
                 format!(
                     r#"{{"code":"{}","details":null,"message":"no","request_id":"r","type":"error"}}"#,
                     Code::WsBadPayload.as_str()

@@ -10,9 +10,9 @@ use bonded_workspace_rules::{Actor, Chain, Change, Code, NoteEdit, NoteWrite, Re
 
 use super::heard::Patch;
 use super::message::SocketMessage;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::access::WorkspaceCaller;
 use crate::workspace::api::notes::no_note;
-use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
 
 /// As over HTTP.
@@ -24,12 +24,12 @@ pub(super) async fn apply(
     caller: &WorkspaceCaller,
     request_id: Option<&str>,
     patch: Patch,
-) -> Result<SocketMessage, WorkspaceRefusal> {
+) -> Result<SocketMessage, ApiRefusal> {
     let user_id = caller.user_id;
     site.writes.take(user_id)?;
     let key = patch.idempotency_key.clone();
     if !(1..=KEY_CHARS_MAX).contains(&key.chars().count()) {
-        return Err(WorkspaceRefusal::bad(format!(
+        return Err(ApiRefusal::bad(format!(
             "idempotency_key: 1 to {KEY_CHARS_MAX} characters"
         )));
     }

@@ -2,15 +2,17 @@
 //!
 //! The role is looked at with every read, so that nobody goes on hearing of a workspace that they were taken out of.
 
+use std::sync::Arc;
+
 use bonded_kernel::{NoteId, UserId, WorkspaceId};
 use bonded_workspace::store::Page;
 use bonded_workspace_rules::{Code, Permission, StoredEvent};
 
 use super::heard::Subject;
+use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::access;
 use crate::workspace::api::notes::no_note;
 use crate::workspace::dto::{Recovery, StaleDetails};
-use crate::workspace::refusal::WorkspaceRefusal;
 use crate::workspace::site::Site;
 
 /// One thing that a client follows.
@@ -35,7 +37,7 @@ impl Subscription {
         user: UserId,
         of: Subject,
         cursor: Option<u64>,
-    ) -> Result<(Self, u64), WorkspaceRefusal> {
+    ) -> Result<(Self, u64), ApiRefusal> {
         let (workspace_id, version) = match of {
             Subject::Workspace(workspace_id) => (workspace_id, None),
             Subject::Note(note_id) => {
@@ -91,11 +93,46 @@ impl Subscription {
         &mut self,
         site: &Site,
         user: UserId,
-    ) -> Result<Vec<StoredEvent>, WorkspaceRefusal> {
+    ) -> Result<Vec<Arc<StoredEvent>>, ApiRefusal> {
         access::role(site, user, self.workspace_id, Permission::ReadNotes).await?;
-        let limit = site.settings.replay_batch;
         // The end is read before the events: what comes between the two is looked at again, never missed.
         let last = site.store.last_event_seq(self.workspace_id).await?;
+        let recent = site
+            .recent
+            .between(&site.store, self.workspace_id, self.looked_until, last)
+            .await?;
+        let (events, is_whole) = match recent {
+            Some(recent) => (
+                recent.into_iter().filter(|it| self.is_of(it)).collect(),
+                true,
+            ),
+            None => self.read_store(site).await?,
+        };
+        if let Some(event) = events.last() {
+            self.cursor = event.event_seq;
+            self.version = event.version.unwrap_or(self.version);
+        }
+        self.looked_until = match is_whole {
+            true => last.max(self.cursor),
+            false => self.cursor,
+        };
+        Ok(events)
+    }
+
+    /// Whether an event is one that the client has not been told.
+    fn is_of(&self, event: &StoredEvent) -> bool {
+        match self.of {
+            Subject::Workspace(_) => event.event_seq > self.cursor,
+            Subject::Note(note_id) => {
+                let is_later = event.version.is_some_and(|version| version > self.version);
+                event.note_id == Some(note_id) && is_later
+            }
+        }
+    }
+
+    /// The next events of a client that is far behind, and whether they are all that there are.
+    async fn read_store(&self, site: &Site) -> Result<(Vec<Arc<StoredEvent>>, bool), ApiRefusal> {
+        let limit = site.settings.replay_batch;
         let events = match self.of {
             Subject::Workspace(workspace_id) => {
                 site.store.events(workspace_id, self.cursor, limit).await?
@@ -106,21 +143,13 @@ impl Subscription {
                     .await?
             }
         };
-        if let Some(event) = events.last() {
-            self.cursor = event.event_seq;
-            self.version = event.version.unwrap_or(self.version);
-        }
         let is_whole = events.len() < limit;
-        self.looked_until = match is_whole {
-            true => last.max(self.cursor),
-            false => self.cursor,
-        };
-        Ok(events)
+        Ok((events.into_iter().map(Arc::new).collect(), is_whole))
     }
 }
 
 /// The version that a note had at a place of its workspace's stream; looked for from the end, where cursors are.
-async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, WorkspaceRefusal> {
+async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, ApiRefusal> {
     let mut page = Page {
         limit: site.settings.replay_batch as u64,
         offset: 0,
@@ -138,9 +167,9 @@ async fn version_at(site: &Site, note_id: NoteId, cursor: u64) -> Result<u64, Wo
 }
 
 /// Says from where on events are kept.
-fn stale(stream_id: String, requested: u64, min_available: u64) -> WorkspaceRefusal {
+fn stale(stream_id: String, requested: u64, min_available: u64) -> ApiRefusal {
     let message = "the cursor lies outside what is kept; read the present state and subscribe without a cursor";
-    WorkspaceRefusal::new(Code::StaleCursor, message).details(StaleDetails {
+    ApiRefusal::new(Code::StaleCursor, message).details(StaleDetails {
         stream_id,
         requested_cursor: requested,
         min_available_cursor: min_available.saturating_sub(1),

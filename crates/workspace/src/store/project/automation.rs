@@ -106,6 +106,7 @@ impl Projection<'_> {
             triggering_event_id: queued.triggering_event_id,
             status: RunStatus::Queued,
             depth: queued.depth,
+            request: queued.request.clone(),
             queued_at: stored.at,
             started_at: None,
             finished_at: None,
@@ -115,8 +116,8 @@ impl Projection<'_> {
         };
         self.connection
             .prepare_cached(
-                "INSERT INTO run (id, rule, workspace, event, status, depth, queued_at, result) \
-                 VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, 'null')",
+                "INSERT INTO run (id, rule, workspace, event, status, depth, queued_at, result, request) \
+                 VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, 'null', ?7)",
             )?
             .execute(params![
                 run.run_id.as_str(),
@@ -125,6 +126,7 @@ impl Projection<'_> {
                 run.triggering_event_id.as_bytes(),
                 run.depth,
                 time(run.queued_at),
+                run.request,
             ])?;
         self.loaded.view.run = Some(run);
         Ok(())

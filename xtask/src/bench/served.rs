@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Rig;
+use super::rig::Rig;
 use crate::cpu;
 use crate::fault::Fault;
 
@@ -19,22 +19,22 @@ const QUIET_CPU_MAX: Duration = Duration::from_millis(10);
 const SETTLING_MAX: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
-pub(super) struct Served {
+pub(crate) struct Served {
     process: Child,
-    pub(super) port: u16,
+    pub(crate) port: u16,
 }
 
 /// Memory of a process, in MB.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Memory {
-    pub(super) resident: f64,
+pub(crate) struct Memory {
+    pub(crate) resident: f64,
     /// What it shares with others is divided by their number.
-    pub(super) proportional: f64,
+    pub(crate) proportional: f64,
 }
 
 impl Served {
     /// Our server on a data directory, in its usual settings.
-    pub(super) fn ours(rig: &Rig, data: &Path) -> Result<Self, Fault> {
+    pub(crate) fn ours(rig: &Rig, data: &Path) -> Result<Self, Fault> {
         let mut command = Command::new(&rig.programs.bonded);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]);
         command.arg(data).stderr(Stdio::piped());
@@ -45,7 +45,7 @@ impl Served {
     }
 
     /// The bare server on a copy of the store.
-    pub(super) fn floor(rig: &Rig, store: &Path) -> Result<Self, Fault> {
+    pub(crate) fn floor(rig: &Rig, store: &Path) -> Result<Self, Fault> {
         let mut command = Command::new(&rig.programs.workspace_floor);
         command.arg(store).stdout(Stdio::piped());
         // It ends when its stdin closes.
@@ -53,6 +53,32 @@ impl Served {
         let mut process = spawn(command)?;
         let stdout = process.stdout.take();
         let port = told_port(stdout, "");
+        Self::begun(process, port)
+    }
+
+    /// The pages of a store, and the link that opens them.
+    pub(crate) fn pages(rig: &Rig, store: &Path) -> Result<(Self, String), Fault> {
+        let mut command = rig.bonded(store);
+        command.args(["ui", "--no-open", "--listen", "127.0.0.1:0"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = spawn(command)?;
+        let link = process
+            .stdout
+            .take()
+            .and_then(|it| told(it, "http://127.0.0.1:"));
+        let parts = link.as_deref().and_then(|it| it.split_once("/#enter="));
+        let (port, secret) = parts.ok_or_else(|| Fault::unmeasured("the pages told no link"))?;
+        let served = Self::begun(process, port.parse().ok())?;
+        Ok((served, secret.trim().to_owned()))
+    }
+
+    /// A server that sends so many bytes to everybody who is connected, ten times a second, and does nothing else.
+    pub(crate) fn pages_floor(rig: &Rig, bytes: u64) -> Result<Self, Fault> {
+        let mut command = Command::new(&rig.programs.pages_floor);
+        command.arg(bytes.to_string()).stdout(Stdio::piped());
+        command.stdin(Stdio::piped());
+        let mut process = spawn(command)?;
+        let port = told_port(process.stdout.take(), "");
         Self::begun(process, port)
     }
 
@@ -67,7 +93,7 @@ impl Served {
     }
 
     /// Waits until it has nothing to do.
-    pub(super) fn settle(&self) -> Result<(), Fault> {
+    pub(crate) fn settle(&self) -> Result<(), Fault> {
         let begun = Instant::now();
         let mut before = self.cpu()?;
         while begun.elapsed() < SETTLING_MAX {
@@ -81,11 +107,11 @@ impl Served {
         Err(Fault::unmeasured("a server was never at rest"))
     }
 
-    pub(super) fn cpu(&self) -> Result<Duration, Fault> {
+    pub(crate) fn cpu(&self) -> Result<Duration, Fault> {
         cpu::of_process(self.process.id())
     }
 
-    pub(super) fn memory(&self) -> Result<Memory, Fault> {
+    pub(crate) fn memory(&self) -> Result<Memory, Fault> {
         let path = PathBuf::from(format!("/proc/{}/smaps_rollup", self.process.id()));
         let text = fs::read_to_string(&path).map_err(Fault::file(&path))?;
         let line = |name: &str| {
@@ -117,13 +143,19 @@ fn spawn(mut command: Command) -> Result<Child, Fault> {
     })
 }
 
-/// Reads until a line that begins so tells an address, or a port alone. What comes after it goes nowhere.
+/// Reads until a line that begins so tells an address, or a port alone.
 fn told_port<R: Read + Send + 'static>(said: Option<R>, begins: &str) -> Option<u16> {
-    let mut lines = BufReader::new(said?).lines();
-    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
-        let address = line.strip_prefix(begins)?;
-        address.rsplit(':').next()?.trim().parse().ok()
+    let address = told(said?, begins)?;
+    address.rsplit(':').next()?.trim().parse().ok()
+}
+
+/// Reads until a line that holds this, and gives what follows it. What comes after that line goes nowhere.
+fn told<R: Read + Send + 'static>(said: R, begins: &str) -> Option<String> {
+    let mut lines = BufReader::new(said).lines();
+    let told = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        let (_, rest) = line.split_once(begins)?;
+        Some(rest.to_owned())
     });
     thread::spawn(move || lines.for_each(drop));
-    port
+    told
 }

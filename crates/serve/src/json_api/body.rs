@@ -15,8 +15,8 @@ use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::dto::ValuesDetails;
-use super::refusal::WorkspaceRefusal;
+use super::details::ValuesDetails;
+use super::refusal::ApiRefusal;
 use bonded_web::body_room::HeldBytes;
 use bonded_web::bounded_json::{self, Unread, VALUES_MAX};
 
@@ -40,10 +40,10 @@ pub(crate) async fn receive(
     headers: &HeaderMap,
     body: Body,
     bounds: Bounds,
-) -> Result<HeldBytes, WorkspaceRefusal> {
+) -> Result<HeldBytes, ApiRefusal> {
     let discarded_max = bounds.bytes_max.saturating_mul(DISCARDED_TIMES_MAX);
     if announced(headers).is_some_and(|bytes| bytes > discarded_max) {
-        return Err(WorkspaceRefusal::too_large(bounds.bytes_max));
+        return Err(ApiRefusal::too_large(bounds.bytes_max));
     }
     let known = announced(headers).filter(|bytes| *bytes <= bounds.bytes_max);
     let bytes = HeldBytes::announced(known.unwrap_or(0)).map_err(|_| no_room())?;
@@ -57,7 +57,7 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
     bounds: Bounds,
-) -> Result<Value, WorkspaceRefusal> {
+) -> Result<Value, ApiRefusal> {
     let bytes = receive(headers, body, bounds).await?;
     if bytes.is_empty() {
         return Ok(Value::Null);
@@ -65,23 +65,23 @@ pub(crate) async fn read(
     // A page in a browser may send anything but this without asking first.
     if !is_json(headers) {
         let message = "the body must be JSON: send the header Content-Type: application/json";
-        return Err(WorkspaceRefusal::new(Code::UnsupportedMediaType, message));
+        return Err(ApiRefusal::new(Code::UnsupportedMediaType, message));
     }
     parse(&bytes)
 }
 
 /// The client may send it again.
-fn too_slow() -> WorkspaceRefusal {
+fn too_slow() -> ApiRefusal {
     let message = "the body did not arrive in time; send it again";
-    WorkspaceRefusal::new(Code::RequestTimeout, message)
+    ApiRefusal::new(Code::RequestTimeout, message)
 }
 
 /// The bodies of all requests together take too much memory just now.
-fn no_room() -> WorkspaceRefusal {
+fn no_room() -> ApiRefusal {
     let message = "too many large requests at once; send it again in a moment";
-    WorkspaceRefusal {
+    ApiRefusal {
         retry_after_seconds: Some(1),
-        ..WorkspaceRefusal::new(Code::RateLimited, message)
+        ..ApiRefusal::new(Code::RateLimited, message)
     }
 }
 
@@ -90,7 +90,7 @@ async fn collect(
     body: Body,
     mut bytes: HeldBytes,
     bytes_max: usize,
-) -> Result<HeldBytes, WorkspaceRefusal> {
+) -> Result<HeldBytes, ApiRefusal> {
     let mut pieces = body.into_data_stream();
     let mut received = 0_usize;
     loop {
@@ -99,7 +99,7 @@ async fn collect(
             break;
         };
         let piece =
-            piece.map_err(|error| WorkspaceRefusal::bad(format!("the body broke off: {error}")))?;
+            piece.map_err(|error| ApiRefusal::bad(format!("the body broke off: {error}")))?;
         received = received.saturating_add(piece.len());
         if received > bytes_max.saturating_mul(DISCARDED_TIMES_MAX) {
             break;
@@ -109,13 +109,13 @@ async fn collect(
         }
     }
     if received > bytes_max {
-        return Err(WorkspaceRefusal::too_large(bytes_max));
+        return Err(ApiRefusal::too_large(bytes_max));
     }
     Ok(bytes)
 }
 
 /// Reads JSON within the bounds that hold for every server.
-pub(super) fn parse(bytes: &[u8]) -> Result<Value, WorkspaceRefusal> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Value, ApiRefusal> {
     bounded_json::parse(bytes).map_err(|unread| {
         let message = format!("the body {unread}");
         match unread {
@@ -123,23 +123,20 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, WorkspaceRefusal> {
                 let details = ValuesDetails {
                     values_max: VALUES_MAX,
                 };
-                WorkspaceRefusal::new(Code::PayloadTooLarge, message).details(details)
+                ApiRefusal::new(Code::PayloadTooLarge, message).details(details)
             }
-            Unread::NotUtf8(_) | Unread::TooDeep | Unread::NotJson(_) => {
-                WorkspaceRefusal::bad(message)
-            }
+            Unread::NotUtf8(_) | Unread::TooDeep | Unread::NotJson(_) => ApiRefusal::bad(message),
         }
     })
 }
 
 /// The fields of a body.
 /// An unknown field is a fault where the type says so.
-pub(crate) fn fields<T: DeserializeOwned>(body: Value) -> Result<T, WorkspaceRefusal> {
+pub(crate) fn fields<T: DeserializeOwned>(body: Value) -> Result<T, ApiRefusal> {
     if !body.is_object() {
-        return Err(WorkspaceRefusal::bad("the body must be a JSON object"));
+        return Err(ApiRefusal::bad("the body must be a JSON object"));
     }
-    serde_json::from_value(body)
-        .map_err(|error| WorkspaceRefusal::bad(format!("the body: {error}")))
+    serde_json::from_value(body).map_err(|error| ApiRefusal::bad(format!("the body: {error}")))
 }
 
 /// What the client says that it will send.

@@ -11,13 +11,13 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use serde::Serialize;
 
-use super::dto::Schema;
+use super::Schema;
 #[cfg(test)]
 use super::openapi::{Components, ResponseRow};
 use crate::sorted_json::sorted_json;
 
 /// What a handler may answer with.
-pub(super) trait Answers: Send {
+pub(crate) trait Answers: Send {
     /// Makes the response.
     fn response(self) -> Response;
 
@@ -28,41 +28,41 @@ pub(super) trait Answers: Send {
 
 /// 200 and a body.
 #[derive(Debug)]
-pub(super) struct OkJson<T>(pub(super) T);
+pub(crate) struct OkJson<T>(pub(crate) T);
 
 /// 201 and what was made.
 #[derive(Debug)]
-pub(super) struct CreatedJson<T>(pub(super) T);
+pub(crate) struct CreatedJson<T>(pub(crate) T);
 
 /// 202: taken in, and what comes of it comes later.
 #[derive(Debug)]
-pub(super) struct AcceptedJson<T>(pub(super) T);
+pub(crate) struct AcceptedJson<T>(pub(crate) T);
 
 /// 201 and what was made, or 200 and what there was already.
 #[derive(Debug)]
-pub(super) enum CreatedOrKnown<T> {
+pub(crate) enum CreatedOrKnown<T> {
     Created(T),
     Known(T),
 }
 
 /// 204: done, and nothing to say about it.
 #[derive(Debug)]
-pub(super) struct NoContent;
+pub(crate) struct NoContent;
 
 /// 200 and a text that is a JSON object already.
 #[derive(Debug)]
-pub(super) struct JsonText(pub(super) &'static str);
+pub(crate) struct JsonText(pub(crate) &'static str);
 
 /// 200 and a file to be kept, never to be shown: whatever it holds came from a stranger.
 #[derive(Debug)]
-pub(super) struct FileAnswer {
-    pub(super) name: String,
-    pub(super) content: Vec<u8>,
+pub(crate) struct FileAnswer {
+    pub(crate) name: String,
+    pub(crate) content: Vec<u8>,
 }
 
 /// Another answer, with a cookie.
 #[derive(Debug)]
-pub(super) struct WithCookie<A>(pub(super) A, pub(super) HeaderValue);
+pub(crate) struct WithCookie<A>(pub(crate) A, pub(crate) HeaderValue);
 
 impl<T: Serialize + Schema + Send> Answers for OkJson<T> {
     fn response(self) -> Response {

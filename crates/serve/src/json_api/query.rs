@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::refusal::WorkspaceRefusal;
+use super::refusal::ApiRefusal;
 
 /// Decoded; an empty value is one that was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,15 +11,13 @@ pub(crate) struct Query(BTreeMap<String, String>);
 
 impl Query {
     /// A name that comes twice is refused: whoever reads the first and whoever reads the last would differ.
-    pub(crate) fn parse(text: &str) -> Result<Self, WorkspaceRefusal> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ApiRefusal> {
         let mut values = BTreeMap::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (decoded(name)?, decoded(value)?);
             if values.contains_key(&name) {
-                return Err(WorkspaceRefusal::bad(format!(
-                    "the query has {name:?} twice"
-                )));
+                return Err(ApiRefusal::bad(format!("the query has {name:?} twice")));
             }
             values.insert(name, value);
         }
@@ -27,7 +25,7 @@ impl Query {
     }
 
     /// Refuses names that mean nothing here: one that is misspelt would else do nothing, silently.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), WorkspaceRefusal> {
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), ApiRefusal> {
         let unknown = self.0.keys().find(|name| !known.contains(&name.as_str()));
         let Some(unknown) = unknown else {
             return Ok(());
@@ -38,7 +36,7 @@ impl Query {
             known => known.join(", "),
         };
         let message = format!("the query has {shown:?}, which is unknown; known: {known}");
-        Err(WorkspaceRefusal::bad(message))
+        Err(ApiRefusal::bad(message))
     }
 
     /// None where it was not given.
@@ -51,13 +49,13 @@ impl Query {
         &self,
         name: &str,
         expected: &str,
-    ) -> Result<Option<T>, WorkspaceRefusal> {
+    ) -> Result<Option<T>, ApiRefusal> {
         let Some(text) = self.text(name) else {
             return Ok(None);
         };
         text.parse().map(Some).map_err(|_| {
             let shown: String = text.chars().take(64).collect();
-            WorkspaceRefusal::bad(format!("{name}={shown:?} in the query: {expected}"))
+            ApiRefusal::bad(format!("{name}={shown:?} in the query: {expected}"))
         })
     }
 
@@ -67,25 +65,25 @@ impl Query {
         name: &str,
         default: u64,
         bounds: std::ops::RangeInclusive<u64>,
-    ) -> Result<u64, WorkspaceRefusal> {
+    ) -> Result<u64, ApiRefusal> {
         let expected = format!("a whole number from {} to {}", bounds.start(), bounds.end());
         match self.read(name, &expected)? {
             None => Ok(default),
             Some(number) if bounds.contains(&number) => Ok(number),
-            Some(number) => Err(WorkspaceRefusal::bad(format!(
+            Some(number) => Err(ApiRefusal::bad(format!(
                 "{name}={number} in the query: {expected}"
             ))),
         }
     }
 
     /// False where it was not given.
-    pub(crate) fn flag(&self, name: &str) -> Result<bool, WorkspaceRefusal> {
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, ApiRefusal> {
         Ok(self.read(name, "true or false")?.unwrap_or(false))
     }
 }
 
 /// As forms are written: a plus is a blank.
-fn decoded(text: &str) -> Result<String, WorkspaceRefusal> {
+fn decoded(text: &str) -> Result<String, ApiRefusal> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
@@ -94,9 +92,7 @@ fn decoded(text: &str) -> Result<String, WorkspaceRefusal> {
             b'+' => bytes.push(b' '),
             b'%' => {
                 let (value, after) = hex_pair(rest).ok_or_else(|| {
-                    WorkspaceRefusal::bad(
-                        "the query holds a % without two hexadecimal digits after it",
-                    )
+                    ApiRefusal::bad("the query holds a % without two hexadecimal digits after it")
                 })?;
                 bytes.push(value);
                 rest = after;
@@ -104,7 +100,7 @@ fn decoded(text: &str) -> Result<String, WorkspaceRefusal> {
             byte => bytes.push(*byte),
         }
     }
-    String::from_utf8(bytes).map_err(|_| WorkspaceRefusal::bad("the query is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| ApiRefusal::bad("the query is not UTF-8"))
 }
 
 /// The byte, and what follows.

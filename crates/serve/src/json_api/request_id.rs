@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The same header in both directions.
-pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// In bytes, which are characters here.
 const CHARS_MAX: usize = 128;
@@ -25,7 +25,7 @@ fn is_usable(header: &str) -> bool {
 }
 
 /// The name as a header of the answer.
-pub(super) fn header(request_id: &str) -> HeaderValue {
+pub(crate) fn header(request_id: &str) -> HeaderValue {
     HeaderValue::from_str(request_id).unwrap_or(HeaderValue::from_static("unprintable"))
 }
 
