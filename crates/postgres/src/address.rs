@@ -83,7 +83,7 @@ impl Address {
         }
         complete(&mut config, lease);
         Ok(Self {
-            label: told(&config),
+            label: label_of(&config),
             config,
             lease,
             allows_unsynced,
@@ -185,7 +185,7 @@ fn read_lease(value: &str) -> Result<Duration, String> {
 }
 
 /// Who, where and which database, as the address means it.
-fn told(config: &Config) -> String {
+fn label_of(config: &Config) -> String {
     let ports = config.get_ports();
     let host = |(host, place): (&Host, usize)| {
         let port = ports.get(place).or(ports.first()).unwrap_or(&5432);

@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 
 use crate::blobs;
 use crate::body;
-use crate::keys::{Held, RunKey};
+use crate::keys::{HeldRun, RunNumber};
 use crate::server::Server;
 
 /// Begins a run: who makes it holds it.
@@ -74,7 +74,7 @@ enum Settled {
     /// It is in the log.
     Done,
     /// It is not, and may be made under this claim.
-    NotDone(Option<Held>),
+    NotDone(Option<HeldRun>),
 }
 
 fn seq(head: Head) -> i32 {
@@ -145,8 +145,8 @@ impl Server {
         }
     }
 
-    fn new_claim(&self, append: &Append, key: RunKey, worker: Option<i64>) -> Held {
-        Held {
+    fn new_claim(&self, append: &Append, key: RunNumber, worker: Option<i64>) -> HeldRun {
+        HeldRun {
             key,
             goal: append.goal().clone(),
             // No worker has this number.
@@ -155,7 +155,7 @@ impl Server {
         }
     }
 
-    fn hold_new(&self, append: &Append, key: RunKey, worker: Option<i64>) {
+    fn hold_new(&self, append: &Append, key: RunNumber, worker: Option<i64>) {
         if worker.is_some() {
             let held = self.new_claim(append, key, worker);
             self.held.hold(append.run(), held);
@@ -166,7 +166,7 @@ impl Server {
         &self,
         append: &Append,
         worker: Option<i64>,
-    ) -> Result<Option<RunKey>, StoreError> {
+    ) -> Result<Option<RunNumber>, StoreError> {
         let (id, goal) = (append.run().as_str(), append.goal().as_str());
         let (last, hash) = (seq(append.head), bytes(&append.head.hash));
         let (named, body) = (blobs::referred(append), body::write(&append.entries));
@@ -223,8 +223,8 @@ impl Server {
     async fn send(
         &self,
         append: &Append,
-        key: RunKey,
-        held: Option<&Held>,
+        key: RunNumber,
+        held: Option<&HeldRun>,
     ) -> Result<bool, StoreError> {
         let (before, after) = (append.expected, append.head);
         let epoch = held.map(|held| held.epoch);
@@ -264,8 +264,8 @@ impl Server {
     async fn refuse(
         &self,
         append: &Append,
-        key: RunKey,
-        held: Option<&Held>,
+        key: RunNumber,
+        held: Option<&HeldRun>,
     ) -> Result<(), StoreError> {
         let run = append.run();
         let rows = self.read(STATE, &[&key]).await?;
@@ -284,8 +284,8 @@ impl Server {
     async fn settle(
         &self,
         append: &Append,
-        key: RunKey,
-        held: Option<&Held>,
+        key: RunNumber,
+        held: Option<&HeldRun>,
     ) -> Result<Settled, StoreError> {
         let (last, hash) = (seq(append.head), bytes(&append.head.hash));
         let rows = match held {
@@ -300,7 +300,7 @@ impl Server {
             let run = append.run().clone();
             return Err(StoreError::TakenOver { run });
         };
-        let claim = held.map(|held| Held {
+        let claim = held.map(|held| HeldRun {
             epoch: row.get("epoch"),
             ..held.clone()
         });

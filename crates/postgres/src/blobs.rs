@@ -8,7 +8,7 @@ use bonded_state::Append;
 use tokio_postgres::Row;
 
 /// The contents that were read, each as its hash says.
-pub(crate) type Contents = BTreeMap<Hash, Arc<str>>;
+pub(crate) type BlobTexts = BTreeMap<Hash, Arc<str>>;
 
 /// The hashes that an append refers to, one after the other; `None` if it refers to none.
 pub(crate) fn referred(append: &Append) -> Option<Vec<u8>> {
@@ -36,8 +36,8 @@ pub(crate) fn named(row: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// Reads rows of hash and content. What is not as its hash says is as if it were not there.
-pub(crate) fn read(rows: &[Row]) -> Result<Contents, tokio_postgres::Error> {
-    let mut contents = Contents::new();
+pub(crate) fn read(rows: &[Row]) -> Result<BlobTexts, tokio_postgres::Error> {
+    let mut contents = BlobTexts::new();
     for row in rows {
         let bytes: &[u8] = row.try_get("bytes")?;
         if let Ok(text) = std::str::from_utf8(bytes) {

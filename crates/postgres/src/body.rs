@@ -9,7 +9,7 @@ const HEADER_BYTES: usize = 2 + 8 + 4 + 4;
 
 /// An entry without what its place tells.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct StepPart {
     pub(crate) format: u16,
     pub(crate) at: Millis,
     pub(crate) turn: u32,
@@ -32,7 +32,7 @@ pub(crate) fn write(entries: &[Entry]) -> Vec<u8> {
 }
 
 /// Reads them again; `None` where the bytes are something else.
-pub(crate) fn read(mut row: &[u8]) -> Option<Vec<Part>> {
+pub(crate) fn read(mut row: &[u8]) -> Option<Vec<StepPart>> {
     let mut parts = vec![];
     while !row.is_empty() {
         let format = u16::from_le_bytes(take(&mut row)?);
@@ -41,7 +41,7 @@ pub(crate) fn read(mut row: &[u8]) -> Option<Vec<Part>> {
         let length = u32::from_le_bytes(take(&mut row)?);
         let (body, rest) = row.split_at_checked(usize::try_from(length).ok()?)?;
         row = rest;
-        parts.push(Part {
+        parts.push(StepPart {
             format,
             at,
             turn,

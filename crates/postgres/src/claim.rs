@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bonded_kernel::{GoalId, RunId};
 use bonded_state::StoreError;
 
-use crate::keys::Held;
+use crate::keys::HeldRun;
 use crate::server::Server;
 
 /// A lease that is over is ended for good before anything is taken from it.
@@ -37,12 +37,12 @@ impl Server {
         Ok(())
     }
 
-    async fn claim_as(&self, run: &RunId, worker: i64) -> Result<Held, StoreError> {
+    async fn claim_as(&self, run: &RunId, worker: i64) -> Result<HeldRun, StoreError> {
         let id = run.as_str();
         self.rows(self.connection().await?, BURY, &[&id]).await?;
         let connection = self.connection().await?;
         let rows = self.rows(connection, CLAIM, &[&id, &worker]).await?;
-        let held = |row: &tokio_postgres::Row| Held {
+        let held = |row: &tokio_postgres::Row| HeldRun {
             key: row.get(0),
             epoch: row.get(1),
             goal: GoalId::from_stored(row.get(2)),
@@ -60,7 +60,7 @@ impl Server {
             return Ok(held(row));
         }
         let by: Option<String> = row.get(4);
-        Err(StoreError::Held {
+        Err(StoreError::HeldRun {
             run: run.clone(),
             by: by.unwrap_or_else(|| "another process".into()),
         })

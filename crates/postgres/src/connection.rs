@@ -14,7 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{Acting, Address, MARK};
 use crate::fault;
-use crate::migrate;
+use crate::schema;
 
 /// The oldest server that will do.
 const VERSION_MIN: u32 = 14;
@@ -28,7 +28,7 @@ const ABOUT: &str = "SELECT current_setting('server_version_num')::int / 10000, 
 
 /// What is done with the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum ServerAccess {
     /// Runs are driven: what is acknowledged must be durable.
     All,
     /// It is only looked at, and a standby will do.
@@ -62,7 +62,7 @@ pub(crate) fn pool(address: &Address, size: usize) -> Result<Pool, StoreError> {
 pub(crate) async fn take(
     address: &Address,
     pool: &Pool,
-    access: Access,
+    access: ServerAccess,
 ) -> Result<Object, StoreError> {
     let taken = pool.get().await;
     let connection = taken.map_err(|error| fault::of_pool(address, &error))?;
@@ -84,20 +84,20 @@ pub(crate) async fn of_owner(address: &Address) -> Result<Client, StoreError> {
     };
     let made = Connector { tls }.connect(&config).await;
     let (client, _task) = made.map_err(|error| fault::of(address, &error))?;
-    look_at_server(address, &client, Access::All).await?;
+    look_at_server(address, &client, ServerAccess::All).await?;
     Ok(client)
 }
 
-async fn look(address: &Address, client: &Client, access: Access) -> Result<(), StoreError> {
+async fn look(address: &Address, client: &Client, access: ServerAccess) -> Result<(), StoreError> {
     look_at_server(address, client, access).await?;
-    migrate::check(address, client).await
+    schema::check(address, client).await
 }
 
 /// Refuses what could lose what it acknowledged, and what is not the server itself.
 async fn look_at_server(
     address: &Address,
     client: &Client,
-    access: Access,
+    access: ServerAccess,
 ) -> Result<(), StoreError> {
     let about = client.query_one(ABOUT, &[&MARK]).await;
     let about = about.map_err(|error| fault::of(address, &error))?;
@@ -111,7 +111,7 @@ async fn look_at_server(
         let why = "it drops the settings of a connection".into();
         return refuse(ServerProblem::Pooler { why });
     }
-    if access == Access::Read {
+    if access == ServerAccess::Read {
         return Ok(());
     }
     if about.get(1) {

@@ -62,9 +62,9 @@ fn is_of_the_way(error: &Error) -> bool {
 
 /// The server's own words, else those of the whole chain.
 fn in_words(error: &Error) -> String {
-    if let Some(said) = error.as_db_error() {
-        let hint = said.hint().map(|hint| format!("; {hint}"));
-        return format!("{}{}", said.message(), hint.unwrap_or_default());
+    if let Some(message) = error.as_db_error() {
+        let hint = message.hint().map(|hint| format!("; {hint}"));
+        return format!("{}{}", message.message(), hint.unwrap_or_default());
     }
     let mut text = error.to_string();
     let mut cause = error.source();

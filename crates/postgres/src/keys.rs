@@ -6,12 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bonded_kernel::{GoalId, RunId};
 
 /// A run's number.
-pub(crate) type RunKey = i64;
+pub(crate) type RunNumber = i64;
 
 /// A run that this process holds, or believes to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
-    pub(crate) key: RunKey,
+pub(crate) struct HeldRun {
+    pub(crate) key: RunNumber,
     pub(crate) goal: GoalId,
     /// As which of its workers this process holds it.
     pub(crate) worker: i64,
@@ -20,18 +20,18 @@ pub(crate) struct Held {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct HeldRuns(Mutex<BTreeMap<RunId, Held>>);
+pub(crate) struct HeldRuns(Mutex<BTreeMap<RunId, HeldRun>>);
 
 impl HeldRuns {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<RunId, Held>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<RunId, HeldRun>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn get(&self, run: &RunId) -> Option<Held> {
+    pub(crate) fn get(&self, run: &RunId) -> Option<HeldRun> {
         self.all().get(run).cloned()
     }
 
-    pub(crate) fn hold(&self, run: &RunId, held: Held) {
+    pub(crate) fn hold(&self, run: &RunId, held: HeldRun) {
         self.all().insert(run.clone(), held);
     }
 

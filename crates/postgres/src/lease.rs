@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
 use crate::connection;
-use crate::keys::Held;
+use crate::keys::HeldRun;
 use crate::server::Server;
 
 const REGISTER: &str = "INSERT INTO bonded.worker (name, expires) \
@@ -122,7 +122,7 @@ impl Lease {
 
     /// Resolves when what was held as this worker is lost. The clock is looked at whenever this is polled, and not only when
     /// the alarm rings: a process that was stopped finds out before it does anything else.
-    pub(crate) async fn lost(&self, run: &RunId, held: &Held) -> StoreError {
+    pub(crate) async fn lost(&self, run: &RunId, held: &HeldRun) -> StoreError {
         let mut changes = self.standing.subscribe();
         let alarm = async {
             loop {
@@ -227,7 +227,7 @@ impl Server {
             self.rows(connection, RETIRE, &[&worker]).await
         };
         // Who cannot say so is found out when the lease ends.
-        let _said = timeout(FAREWELL, farewell).await;
+        let _ended = timeout(FAREWELL, farewell).await;
         self.lease.lose(worker, Some("the store was closed"));
     }
 }

@@ -14,15 +14,16 @@ mod body;
 mod claim;
 mod connection;
 mod fault;
+mod initialise;
 mod keys;
 mod lease;
-mod migrate;
 mod patience;
 mod poll;
 mod read;
+mod schema;
 mod server;
 mod store;
 
 pub use address::{Address, is_address};
-pub use migrate::{Initialised, initialise};
+pub use initialise::{Initialised, initialise};
 pub use store::PostgresStore;

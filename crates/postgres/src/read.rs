@@ -7,9 +7,9 @@ use bonded_state::{ENTRIES_MAX, Ends, Holder, ListFilter, Listed, StoreError};
 use tokio_postgres::Row;
 
 use crate::append::head_of;
-use crate::blobs::{self, Contents};
+use crate::blobs::{self, BlobTexts};
 use crate::body;
-use crate::keys::RunKey;
+use crate::keys::RunNumber;
 use crate::server::Server;
 
 const HEAD: &str = "SELECT head, hash FROM bonded.run JOIN bonded.drive USING (run) WHERE id = $1";
@@ -69,7 +69,7 @@ impl Step {
         run: &RunId,
         goal: &GoalId,
         before: Head,
-        contents: &Contents,
+        contents: &BlobTexts,
     ) -> Result<Vec<Entry>, BadEntry> {
         let broken = BadEntry::BrokenChain { seq: self.first };
         let parts = body::read(&self.body).ok_or(broken.clone())?;
@@ -117,7 +117,7 @@ impl Outer {
         })
     }
 
-    fn open(&self, run: &RunId, goal: &GoalId, contents: &Contents) -> Result<Ends, BadEntry> {
+    fn open(&self, run: &RunId, goal: &GoalId, contents: &BlobTexts) -> Result<Ends, BadEntry> {
         let before = Head {
             seq: self.last.first.saturating_sub(1),
             hash: self.before,
@@ -202,14 +202,14 @@ impl Server {
     /// The long texts that steps refer to, with one question.
     async fn contents<'a>(
         &self,
-        steps: impl Iterator<Item = (RunKey, &'a Step)>,
-    ) -> Result<Contents, StoreError> {
+        steps: impl Iterator<Item = (RunNumber, &'a Step)>,
+    ) -> Result<BlobTexts, StoreError> {
         let named = steps.flat_map(|(key, step)| step.blobs.iter().map(move |hash| (key, hash)));
-        let named: BTreeSet<(RunKey, &Vec<u8>)> = named.collect();
+        let named: BTreeSet<(RunNumber, &Vec<u8>)> = named.collect();
         if named.is_empty() {
-            return Ok(Contents::new());
+            return Ok(BlobTexts::new());
         }
-        let (keys, hashes): (Vec<RunKey>, Vec<&[u8]>) = named
+        let (keys, hashes): (Vec<RunNumber>, Vec<&[u8]>) = named
             .into_iter()
             .map(|(key, hash)| (key, hash.as_slice()))
             .unzip();
@@ -223,7 +223,7 @@ impl Server {
         let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
         let rows = self.read(LIST, &[&prefix, &beyond, &limit]).await?;
         let ends = rows.iter().map(|row| (row.get("run"), Outer::of(row)));
-        let ends: Vec<(RunKey, Option<Outer>)> = ends.collect();
+        let ends: Vec<(RunNumber, Option<Outer>)> = ends.collect();
         let steps = ends
             .iter()
             .filter_map(|(key, outer)| Some((*key, outer.as_ref()?)));

@@ -9,19 +9,19 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
 use crate::address::Address;
-use crate::connection::{self, Access, Pools};
+use crate::connection::{self, Pools, ServerAccess};
 use crate::fault;
-use crate::keys::{HeldRuns, RunKey};
+use crate::keys::{HeldRuns, RunNumber};
 use crate::lease::Lease;
 use crate::patience::Patience;
 
 /// The values of a statement.
-pub(crate) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+pub(crate) type SqlValues<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) address: Address,
-    pub(crate) access: Access,
+    pub(crate) access: ServerAccess,
     pub(crate) pools: Arc<Pools>,
     pub(crate) lease: Lease,
     pub(crate) held: HeldRuns,
@@ -29,7 +29,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(address: Address, access: Access) -> Result<Self, StoreError> {
+    pub(crate) fn new(address: Address, access: ServerAccess) -> Result<Self, StoreError> {
         Ok(Self {
             pools: Pools::new(&address)?,
             lease: Lease::new(address.lease),
@@ -58,7 +58,7 @@ impl Server {
         &self,
         connection: Object,
         sql: &'static str,
-        values: Values<'_>,
+        values: SqlValues<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let prepared = connection.prepare_cached(sql).await;
         let rows = match prepared {
@@ -79,21 +79,24 @@ impl Server {
     pub(crate) async fn read(
         &self,
         sql: &'static str,
-        values: Values<'_>,
+        values: SqlValues<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let once = || async { self.rows(self.connection().await?, sql, values).await };
         self.patience().with(once).await
     }
 
     /// The number and the goal of a run.
-    pub(crate) async fn find(&self, run: &RunId) -> Result<Option<(RunKey, GoalId)>, StoreError> {
+    pub(crate) async fn find(
+        &self,
+        run: &RunId,
+    ) -> Result<Option<(RunNumber, GoalId)>, StoreError> {
         const FIND: &str = "SELECT run, goal FROM bonded.run WHERE id = $1";
         let rows = self.read(FIND, &[&run.as_str()]).await?;
         let row = rows.first();
         Ok(row.map(|row| (row.get(0), GoalId::from_stored(row.get(1)))))
     }
 
-    pub(crate) async fn get(&self, run: &RunId) -> Result<(RunKey, GoalId), StoreError> {
+    pub(crate) async fn get(&self, run: &RunId) -> Result<(RunNumber, GoalId), StoreError> {
         let found = self.find(run).await?;
         found.ok_or_else(|| StoreError::UnknownRun { run: run.clone() })
     }

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::address::Address;
-use crate::connection::Access;
+use crate::connection::ServerAccess;
 use crate::server::Server;
 
 /// The log of all runs on a server. Dropping it frees the runs that it holds.
@@ -35,16 +35,16 @@ impl PostgresStore {
     /// `beside` names the files that this machine keeps beside the store, as those beside a store in a file are named
     /// after it. Nothing is made there.
     pub fn open(address: Address, beside: PathBuf) -> Result<Self, StoreError> {
-        Self::start(address, beside, Access::All)
+        Self::start(address, beside, ServerAccess::All)
     }
 
     /// Opens the store to look at it: one on a standby will do.
     pub fn open_to_read(address: Address, beside: PathBuf) -> Result<Self, StoreError> {
-        Self::start(address, beside, Access::Read)
+        Self::start(address, beside, ServerAccess::Read)
     }
 
     /// Starts the thread, and waits until it has looked at the server.
-    fn start(address: Address, beside: PathBuf, access: Access) -> Result<Self, StoreError> {
+    fn start(address: Address, beside: PathBuf, access: ServerAccess) -> Result<Self, StoreError> {
         let label = PathBuf::from(address.label());
         let io = |error: std::io::Error| StoreError::Io {
             file: label.clone(),
@@ -60,7 +60,7 @@ impl PostgresStore {
         let serve = async move {
             let first = served.connection().await.map(drop);
             // Who opens the store waits for it.
-            let _told = look.send(first);
+            let _sent = look.send(first);
             tokio::spawn(Arc::clone(&served).watch());
             // An error says the same: the store is gone.
             let _stopped = stopped.await;

@@ -1,22 +1,18 @@
-//! The schema: made and brought up to date by its owner, and looked at by all others.
+//! What the owner of a database does once, and again after an upgrade: makes the schema or brings it up to date.
 
-use bonded_state::{ServerProblem, StoreError};
+use bonded_state::StoreError;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use crate::address::{Address, ROLE};
 use crate::connection;
 use crate::fault;
-
-/// One script for each version. A script that was released is never edited.
-const MIGRATIONS: [&str; 1] = [include_str!("001.sql")];
+use crate::schema::{MIGRATIONS, VERSION, known, newer};
 
 /// "bonded": no two programs bring a schema up to date at the same time.
 const LOCK: i64 = i64::from_be_bytes(*b"\0\0bonded");
 
 const TRIES: u32 = 20;
-
-const VERSION: &str = "SELECT coalesce(max(version), 0) FROM bonded.migration";
 
 /// What came of making a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +21,6 @@ pub struct Initialised {
     pub before: u32,
     /// The version that it has.
     pub after: u32,
-}
-
-fn known() -> u32 {
-    MIGRATIONS.len() as u32
 }
 
 /// Makes the role and the schema, or brings them up to date; lets others act as that role. Who comes second waits for the
@@ -103,27 +95,4 @@ fn beginning() -> String {
          CREATE TABLE bonded.migration (version int PRIMARY KEY, program text NOT NULL, \
                                         at timestamptz NOT NULL DEFAULT now())"
     )
-}
-
-/// Refuses a schema that is not of this version.
-pub(crate) async fn check(address: &Address, client: &Client) -> Result<(), StoreError> {
-    let version = client.query_one(VERSION, &[]).await;
-    let version = version.map_err(|error| fault::of(address, &error))?;
-    let found = version.get::<_, i32>(0).unsigned_abs();
-    let known = known();
-    match found.cmp(&known) {
-        std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Greater => Err(newer(address, found)),
-        std::cmp::Ordering::Less => {
-            Err(address.problem(ServerProblem::OlderFormat { found, known }))
-        }
-    }
-}
-
-fn newer(address: &Address, found: u32) -> StoreError {
-    StoreError::NewerFormat {
-        file: address.label().into(),
-        found,
-        known: known(),
-    }
 }
