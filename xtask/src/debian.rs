@@ -1,6 +1,6 @@
 //! Programs of Debian that tests need: installed where that can be done, and else asked for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fault::Fault;
@@ -26,6 +26,29 @@ pub(crate) const CHROMIUM: Program = Program {
     package: "chromium-headless-shell",
     why: "the pages are tested in it",
 };
+
+/// The server's programs lie in a directory of their version, which is that of the system.
+pub(crate) const POSTGRES: Program = Program {
+    path: "/usr/lib/postgresql",
+    package: "postgresql",
+    why: "stores on a server are tested with it",
+};
+
+pub(crate) const PGBOUNCER: Program = Program {
+    path: "/usr/sbin/pgbouncer",
+    package: "pgbouncer",
+    why: "it is a pooler that a store must recognise",
+};
+
+/// The programs of the newest PostgreSQL that is installed.
+pub(crate) fn postgres_programs() -> PathBuf {
+    let versions = std::fs::read_dir(POSTGRES.path).into_iter().flatten();
+    let versions = versions.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let newest: u32 = versions.max().unwrap_or_default();
+    Path::new(POSTGRES.path)
+        .join(newest.to_string())
+        .join("bin")
+}
 
 impl Program {
     /// Installs the package where it is missing and this is a Debian, or one of its kin, whose packages we may change.

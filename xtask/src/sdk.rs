@@ -1,6 +1,6 @@
 //! The official client SDKs that the server's tests use and that requests are held to, the verifier that receipts are
 //! shown to, the tool that makes up requests from an OpenAPI document, and what drives a browser: exact versions,
-//! installed once below `target`.
+//! installed once below `target`. What comes from Debian is named beside them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,12 +27,14 @@ impl Sdks {
         self.0.python()
     }
 
-    fn variables(&self) -> [(&'static str, PathBuf); 4] {
+    fn variables(&self) -> [(&'static str, PathBuf); 6] {
         [
             ("BONDED_SDK_PYTHON", self.0.python()),
             ("BONDED_SDK_NODE", self.node()),
             ("BONDED_SDK_JS", self.0.js()),
             ("BONDED_CHROMIUM", debian::CHROMIUM.path.into()),
+            ("BONDED_POSTGRES", debian::postgres_programs()),
+            ("BONDED_PGBOUNCER", debian::PGBOUNCER.path.into()),
         ]
     }
 
@@ -82,6 +84,8 @@ impl Sdks {
 /// Installs what is missing and prints the variables that name it.
 pub(crate) fn show() -> Result<(), Fault> {
     debian::CHROMIUM.install()?;
+    debian::POSTGRES.install()?;
+    debian::PGBOUNCER.install()?;
     let sdks = install()?;
     let servers = mcp_servers::install(&sdks)?;
     for (name, path) in sdks.variables().into_iter().chain(servers.variables()) {

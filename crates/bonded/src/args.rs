@@ -17,6 +17,7 @@ mod schema;
 mod serve;
 mod shared;
 mod short_help;
+mod store;
 mod stored;
 mod ui;
 mod work;
@@ -43,6 +44,7 @@ pub(crate) use schema::{SchemaArgs, SchemaName};
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress};
 pub(crate) use short_help::TOP;
+pub(crate) use store::{StoreArgs, StoreCommand, StoreInitArgs};
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use ui::UiArgs;
 pub(crate) use work::WorkArgs;
@@ -77,13 +79,14 @@ failed, 4 bad arguments or configuration, 5 a schema that does not match, 6 a ca
 7 verified, but nothing to compare with, 130 stopped by Ctrl-C.
 `bonded explain CODE` says more about an error.")]
 pub(crate) struct Cli {
-    /// Store file [default: bonded/store.db in the data directory]
+    /// Store: a file, or postgres://… [default: bonded/store.db in the data directory]
     #[arg(
         long,
         global = true,
         hide_short_help = true,
         env = "BONDED_STORE",
-        value_name = "FILE"
+        hide_env_values = true,
+        value_name = "STORE"
     )]
     pub(crate) store: Option<PathBuf>,
 
@@ -181,6 +184,7 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     Fork(Box<ForkArgs>),
     Models(ModelsArgs),
+    Store(StoreArgs),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     New(NewArgs),
@@ -216,6 +220,7 @@ impl Command {
             | Self::Verify(_)
             | Self::Fork(_)
             | Self::Models(_)
+            | Self::Store(_)
             | Self::Doctor(_)
             | Self::Demo(_)
             | Self::New(_)

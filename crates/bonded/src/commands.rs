@@ -33,6 +33,7 @@ pub(crate) mod runs;
 mod schema;
 mod serve;
 mod show;
+mod store;
 mod trust;
 mod ui;
 mod user;
@@ -140,6 +141,7 @@ async fn command(
         Command::Verify(args) => verify::verify(args, store).await,
         Command::Fork(args) => fork::fork(args, store).await,
         Command::Models(args) => models::models(args).await,
+        Command::Store(args) => store::store(args, store).await,
         Command::Doctor(args) => doctor::doctor(args, store).await,
         Command::Demo(args) => demo::demo(args).await,
         Command::New(args) => new::new(args),

@@ -19,7 +19,7 @@ use bonded_host::{HostError, ProviderError};
 use bonded_kernel::{BadEntry, BadRunId, RunId};
 use bonded_serve::workspace::configured::OpenError;
 use bonded_serve::workspace::data_dir::DataDirError;
-use bonded_state::StoreError;
+use bonded_state::{ServerProblem, StoreError};
 use bonded_work::WorkError;
 use bonded_work::tree::{LockError, TreeError};
 use bonded_workspace::store::WorkspaceError;
@@ -107,6 +107,20 @@ pub(crate) enum Code {
     StoreLocked,
     /// The file was removed, moved or replaced while it was open.
     StoreReplaced,
+    /// No server answers at the store's address.
+    StoreUnreachable,
+    /// The store's server does not let this user in, or not do what is needed.
+    StoreDenied,
+    /// The server has no store yet, or an older one.
+    StoreNotReady,
+    /// The server would acknowledge what a crash can lose.
+    StoreUnsynced,
+    /// The server takes no further connections.
+    StoreConnections,
+    /// A pooler stands before the server.
+    StorePooler,
+    /// The process could not show in time that it lives, and stopped what it did for the run.
+    LeaseLost,
     /// Reading or writing it failed otherwise.
     StoreIo,
     /// Entries of a log are not what their hashes say, or are not the log of one run.
@@ -139,7 +153,7 @@ pub(crate) enum Code {
 
 impl Code {
     /// Every code once. The order is that of `bonded explain` without an argument.
-    pub(crate) const ALL: [Self; 52] = [
+    pub(crate) const ALL: [Self; 59] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -179,6 +193,13 @@ impl Code {
         Self::StoreReadOnly,
         Self::StoreLocked,
         Self::StoreReplaced,
+        Self::StoreUnreachable,
+        Self::StoreDenied,
+        Self::StoreNotReady,
+        Self::StoreUnsynced,
+        Self::StoreConnections,
+        Self::StorePooler,
+        Self::LeaseLost,
         Self::StoreIo,
         Self::BrokenLog,
         Self::Tampered,
@@ -247,6 +268,13 @@ impl Code {
             Self::StoreReadOnly => page!("store-read-only", 3),
             Self::StoreLocked => page!("store-locked", 3),
             Self::StoreReplaced => page!("store-replaced", 3),
+            Self::StoreUnreachable => page!("store-unreachable", 3),
+            Self::StoreDenied => page!("store-denied", 3),
+            Self::StoreNotReady => page!("store-not-ready", 3),
+            Self::StoreUnsynced => page!("store-unsynced", 3),
+            Self::StoreConnections => page!("store-connections", 3),
+            Self::StorePooler => page!("store-pooler", 3),
+            Self::LeaseLost => page!("lease-lost", 3),
             Self::StoreIo => page!("store-io", 3),
             Self::BrokenLog => page!("broken-log", 1),
             Self::Tampered => page!("tampered", 1),
@@ -353,7 +381,9 @@ impl From<StoreError> for CliError {
         let code = match &error {
             StoreError::UnknownRun { .. } => Code::UnknownRun,
             StoreError::Held { .. } => Code::RunHeld,
-            StoreError::Conflict { .. } => Code::TakenOver,
+            StoreError::Conflict { .. } | StoreError::TakenOver { .. } => Code::TakenOver,
+            StoreError::LeaseLost { .. } => Code::LeaseLost,
+            StoreError::Server { problem, .. } => of_server(problem),
             StoreError::Missing { .. } => Code::StoreMissing,
             StoreError::NotAFile { .. } | StoreError::NotAStore { .. } => Code::StoreNotAStore,
             StoreError::Corrupt { .. } => Code::StoreCorrupt,
@@ -372,6 +402,21 @@ impl From<StoreError> for CliError {
             StoreError::NotAppendable { .. } | StoreError::TooLong { .. } => Code::Internal,
         };
         Self::new(code, with_causes(&error))
+    }
+}
+
+fn of_server(problem: &ServerProblem) -> Code {
+    match problem {
+        ServerProblem::BadAddress { .. } => Code::Usage,
+        ServerProblem::Unreachable { .. } => Code::StoreUnreachable,
+        ServerProblem::Denied { .. } => Code::StoreDenied,
+        ServerProblem::NoStore
+        | ServerProblem::OlderFormat { .. }
+        | ServerProblem::OldServer { .. } => Code::StoreNotReady,
+        ServerProblem::ReadOnly { .. } => Code::StoreReadOnly,
+        ServerProblem::Unsynced { .. } => Code::StoreUnsynced,
+        ServerProblem::NoConnection { .. } => Code::StoreConnections,
+        ServerProblem::Pooler { .. } => Code::StorePooler,
     }
 }
 

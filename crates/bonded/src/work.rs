@@ -82,7 +82,10 @@ impl Site<'_> {
             isolation: isolations.best(),
             writers: self.writers(),
             program: std::env::current_exe().unwrap_or_else(|_| "bonded".into()),
-            store_file: settings::store_path(self.store)?,
+            store_file: match settings::store_address(self.store)? {
+                Some(address) => address.label().into(),
+                None => settings::store_path(self.store)?,
+            },
             jobs: args.jobs.into(),
             commit: args.commit,
             again: args.again,

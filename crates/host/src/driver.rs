@@ -79,6 +79,8 @@ enum Woken {
     LogChanged,
     /// The process is about to end.
     Interrupted,
+    /// Another process may take the run over from now on.
+    Lost(StoreError),
 }
 
 /// The word of whoever holds the token: a person, or the run that calls this one.
@@ -128,6 +130,7 @@ impl<'a> Driver<'a> {
                 }
                 Woken::LogChanged => self.reload().await?,
                 Woken::Paused | Woken::Interrupted => return self.let_go().await,
+                Woken::Lost(error) => return Err(self.give_up(error).await),
             };
         }
     }
@@ -171,9 +174,11 @@ impl<'a> Driver<'a> {
         }
         let mut performed = pin!(self.perform(effect, wave));
         let mut changed = pin!(self.log_changed());
-        // Many effects are over at once: they come first, before anything is set up to wait with.
+        // Many effects are over at once: they come first, before anything is set up to wait with. Only what was lost comes
+        // before: a process that was stopped for long must not even begin.
         tokio::select! {
             biased;
+            error = self.host.store.lost(self.run.id()) => Woken::Lost(error),
             input = &mut performed => input.map_or(Woken::Paused, Woken::Input),
             woken = self.stopped(effect) => woken,
             () = &mut changed => Woken::LogChanged,
@@ -202,7 +207,10 @@ impl<'a> Driver<'a> {
             effect,
             matches!(
                 woken,
-                Woken::Input(Input::ToolReturned { .. }) | Woken::Paused | Woken::Interrupted
+                Woken::Input(Input::ToolReturned { .. })
+                    | Woken::Paused
+                    | Woken::Interrupted
+                    | Woken::Lost(_)
             ),
         ) else {
             return;
@@ -358,14 +366,34 @@ impl<'a> Driver<'a> {
         wave.or_else(|| begins.then(|| Wave::begin(self)))
     }
 
-    /// Makes a step durable and gives its effect out.
-    ///
-    /// A store may fail before or after its commit, and another process may have written meanwhile. The
-    /// log itself says which: it stands after the step, before it, or elsewhere.
+    /// The store is told that this process does not count on the run any more.
+    async fn give_up(&self, error: StoreError) -> HostError {
+        // What cannot be released is free when its lease ends.
+        let _released = self.host.store.release(self.run.id()).await;
+        if let StoreError::TakenOver { run } = error {
+            return HostError::TakenOver { run };
+        }
+        error.into()
+    }
+
+    /// Makes a step durable and gives its effect out, unless the run is lost first: calls that are under way beside it must
+    /// not outlive the claim because a store does not answer.
     async fn commit(&mut self, step: Step) -> Result<Effect, HostError> {
         if step.entries().is_empty() {
             return release(step, self.run.head());
         }
+        let (host, id) = (self.host, self.run.id().clone());
+        let lost = tokio::select! {
+            biased;
+            error = host.store.lost(&id) => error,
+            effect = self.make_durable(step) => return effect,
+        };
+        Err(self.give_up(lost).await)
+    }
+
+    /// A store may fail before or after its commit, and another process may have written meanwhile. The
+    /// log itself says which: it stands after the step, before it, or elsewhere.
+    async fn make_durable(&mut self, step: Step) -> Result<Effect, HostError> {
         let mut tries = 1;
         loop {
             let appended = self
@@ -376,6 +404,8 @@ impl<'a> Driver<'a> {
                 Ok(head) => return release(step, head),
                 // What the open file says is in a file that nobody finds again.
                 Err(error @ StoreError::Replaced { .. }) => return Err(error.into()),
+                // Whatever the log says, its effects are another's.
+                Err(error @ StoreError::TakenOver { .. }) => return Err(self.give_up(error).await),
                 Err(error) => error,
             };
             let head = self.head().await?;

@@ -59,7 +59,7 @@ pub use driver::panic_message;
 pub use error::{HostError, with_causes};
 pub use host::{Children, Goal, Host, Toolset};
 pub use live::{CallNews, LiveCall, LivePiece, LiveSink, LiveWait, LiveWriting};
-pub use live_file::{LiveWatch, SaidSoFar};
+pub use live_file::{LiveText, LiveWatch};
 pub use load::load_run;
 pub use long_work::off_the_runtime;
 pub use many::{Many, many};

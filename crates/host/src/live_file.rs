@@ -30,7 +30,7 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// What a model has said of a reply so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SaidSoFar {
+pub struct LiveText {
     /// The turn that is under way.
     pub turn: u32,
     /// Another attempt begins the reply again.
@@ -90,12 +90,12 @@ impl LiveFiles {
 pub(crate) struct LiveFile {
     files: LiveFiles,
     other: Option<Arc<dyn LiveSink>>,
-    said: Mutex<Said>,
+    latest: Mutex<Latest>,
 }
 
 #[derive(Default)]
-struct Said {
-    so_far: SaidSoFar,
+struct Latest {
+    text: LiveText,
     written: Option<Instant>,
 }
 
@@ -111,15 +111,15 @@ impl LiveFile {
             Some(files) => Some(Arc::new(Self {
                 files,
                 other,
-                said: Mutex::default(),
+                latest: Mutex::default(),
             })),
             None => other,
         }
     }
 
     /// Whoever watches can do without it.
-    fn write(&self, so_far: &SaidSoFar) -> io::Result<()> {
-        let text = serde_json::to_vec(so_far)?;
+    fn write(&self, live: &LiveText) -> io::Result<()> {
+        let text = serde_json::to_vec(live)?;
         let mut file = self.files.open(&self.files.text())?;
         file.set_len(0)?;
         file.write_all(&text)
@@ -128,19 +128,19 @@ impl LiveFile {
 
 impl LiveSink for LiveFile {
     fn tell(&self, piece: &LivePiece<'_>) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let so_far = &mut said.so_far;
-        (so_far.turn, so_far.attempt) = (piece.turn, piece.attempt);
-        so_far.text.push_str(piece.text);
-        let too_much = so_far.text.len().saturating_sub(TEXT_BYTES_MAX);
-        let cut = so_far.text.ceil_char_boundary(too_much);
-        so_far.text.drain(..cut);
-        so_far.from += cut as u64;
-        if said.written.is_none_or(|at| at.elapsed() >= WRITE_PAUSE) {
-            let _unwritten = self.write(&said.so_far);
-            said.written = Some(Instant::now());
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = &mut latest.text;
+        (live.turn, live.attempt) = (piece.turn, piece.attempt);
+        live.text.push_str(piece.text);
+        let too_much = live.text.len().saturating_sub(TEXT_BYTES_MAX);
+        let cut = live.text.ceil_char_boundary(too_much);
+        live.text.drain(..cut);
+        live.from += cut as u64;
+        if latest.written.is_none_or(|at| at.elapsed() >= WRITE_PAUSE) {
+            let _unwritten = self.write(&latest.text);
+            latest.written = Some(Instant::now());
         }
-        drop(said);
+        drop(latest);
         if let Some(other) = &self.other {
             other.tell(piece);
         }
@@ -158,7 +158,7 @@ impl LiveSink for LiveFile {
 pub struct LiveWatch {
     files: LiveFiles,
     marked: Option<Instant>,
-    seen: SaidSoFar,
+    seen: LiveText,
 }
 
 impl LiveWatch {
@@ -167,12 +167,12 @@ impl LiveWatch {
         Some(Self {
             files: LiveFiles::of(store, run)?,
             marked: None,
-            seen: SaidSoFar::default(),
+            seen: LiveText::default(),
         })
     }
 
     /// What was said, if that is more than when it was last asked for. To be called again and again: it keeps the mark.
-    pub fn look(&mut self) -> Option<SaidSoFar> {
+    pub fn look(&mut self) -> Option<LiveText> {
         if self.marked.is_none_or(|at| at.elapsed() >= MARK_FRESH / 4) {
             // Without it nothing is written, and there is nothing to see.
             let _unmarked = self.keep_mark();
@@ -181,12 +181,12 @@ impl LiveWatch {
         let mut text = vec![];
         let file = self.files.open(&self.files.text()).ok()?;
         file.take(FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
-        let said: SaidSoFar = serde_json::from_slice(&text).ok()?;
-        if said == self.seen {
+        let live: LiveText = serde_json::from_slice(&text).ok()?;
+        if live == self.seen {
             return None;
         }
-        self.seen = said.clone();
-        Some(said)
+        self.seen = live.clone();
+        Some(live)
     }
 
     fn keep_mark(&self) -> io::Result<()> {

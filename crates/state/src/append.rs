@@ -1,4 +1,5 @@
-//! What an append must look like before a store looks at its log.
+//! What an append must look like before a store looks at its log: what every store, wherever it keeps its logs, begins
+//! with.
 
 use std::sync::Arc;
 
@@ -11,19 +12,21 @@ pub const ENTRIES_MAX: u64 = (1 << 24) - 1;
 
 /// Entries that follow one another, with the long texts that lie beside the log.
 #[derive(Clone, Debug)]
-pub(crate) struct Append {
+pub struct Append {
     /// The head that the entries follow.
-    pub(crate) expected: Head,
+    pub expected: Head,
     /// The head after them.
-    pub(crate) head: Head,
-    pub(crate) entries: Arc<[Entry]>,
-    pub(crate) blobs: Vec<(BlobRef, Text)>,
+    pub head: Head,
+    /// At least one.
+    pub entries: Arc<[Entry]>,
+    /// The long texts of the entries; one that several refer to is here as often.
+    pub blobs: Vec<(BlobRef, Text)>,
 }
 
 impl Append {
     /// Checks what can be checked without the log: that the entries are of one run, consecutive and bound
     /// to `expected` and to each other by their hashes, and that every long text has its content.
-    pub(crate) fn new(expected: Head, entries: Arc<[Entry]>) -> Result<Self, StoreError> {
+    pub fn new(expected: Head, entries: Arc<[Entry]>) -> Result<Self, StoreError> {
         let refuse = |why: String| Err(StoreError::NotAppendable { why });
         let Some(first) = entries.first() else {
             return refuse("there are no entries".into());
@@ -59,19 +62,23 @@ impl Append {
         })
     }
 
-    pub(crate) fn run(&self) -> &RunId {
+    /// Whose log it is.
+    pub fn run(&self) -> &RunId {
         &self.entries[0].run
     }
 
-    pub(crate) fn goal(&self) -> &GoalId {
+    /// What the run was asked.
+    pub fn goal(&self) -> &GoalId {
         &self.entries[0].goal
     }
 
-    pub(crate) fn starts_run(&self) -> bool {
+    /// Whether the run begins with it.
+    pub fn starts_run(&self) -> bool {
         self.expected == Head::EMPTY
     }
 
-    pub(crate) fn ends_run(&self) -> bool {
+    /// Whether the run ends with it.
+    pub fn ends_run(&self) -> bool {
         self.entries
             .iter()
             .any(|entry| matches!(entry.event, Event::RunEnded(_)))
@@ -84,7 +91,7 @@ impl Append {
     }
 
     /// Says whether the entries follow `found`, the head that the log has.
-    pub(crate) fn check_head(&self, found: Head) -> Result<(), StoreError> {
+    pub fn check_head(&self, found: Head) -> Result<(), StoreError> {
         if found == self.expected {
             return Ok(());
         }
@@ -96,7 +103,7 @@ impl Append {
     }
 
     /// Says whether the entries are of the goal that the run was started with.
-    pub(crate) fn check_goal(&self, stored: &str) -> Result<(), StoreError> {
+    pub fn check_goal(&self, stored: &str) -> Result<(), StoreError> {
         if self.goal().as_str() == stored {
             return Ok(());
         }

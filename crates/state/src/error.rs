@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::{BadEntry, RunId};
 use rusqlite::{Error, ErrorCode};
 
+use crate::server_problem::ServerProblem;
 use crate::unreadable::unreadable;
 
 /// Why a store did not do what it was asked.
@@ -37,6 +38,22 @@ pub enum StoreError {
         run: RunId,
         /// The process, in words.
         by: String,
+    },
+    /// Another process has claimed the run since this one held it: what this one offers is not taken any more.
+    #[error("run {run} was taken over by another process")]
+    TakenOver {
+        /// The run.
+        run: RunId,
+    },
+    /// This process could not show in time that it lives, so that another may take its runs over.
+    #[error(
+        "run {run}: the lease could not be renewed ({why}), and what was under way was stopped; resume the run"
+    )]
+    LeaseLost {
+        /// A run that it held.
+        run: RunId,
+        /// What kept it from renewing.
+        why: String,
     },
     /// The entries are no append, whatever the log holds: the caller made a mistake.
     #[error("the entries cannot be appended: {why}")]
@@ -147,6 +164,14 @@ pub enum StoreError {
     Replaced {
         /// The path.
         file: PathBuf,
+    },
+    /// The store is on a server, which cannot be used as it is.
+    #[error("{at}: {problem}")]
+    Server {
+        /// Its address, without a password.
+        at: String,
+        /// What is wrong, and what to do about it.
+        problem: ServerProblem,
     },
     /// Its writer has ended, so that nobody answers.
     #[error("{file}: the store was closed while it was in use")]

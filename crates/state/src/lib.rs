@@ -1,4 +1,4 @@
-//! The append-only log of `bonded`: the [`Store`] trait, in SQLite and in memory.
+//! The append-only log of `bonded`: the [`Store`] trait, in SQLite and in memory, and what another store is made of.
 //!
 //! A store appends entries, loads them with their chain checked, tells who drives a run and wakes those
 //! who wait for one to go on. It never updates or deletes an entry, never interprets an event beyond what
@@ -11,14 +11,16 @@ mod append;
 mod error;
 mod memory;
 mod row;
+mod server_problem;
 pub mod sqlite;
 mod store;
 mod unreadable;
 mod watchers;
 
-pub use append::ENTRIES_MAX;
+pub use append::{Append, ENTRIES_MAX};
 pub use error::StoreError;
 pub use memory::MemoryStore;
+pub use server_problem::ServerProblem;
 pub use sqlite::SqliteStore;
 pub use store::{Ends, Holder, ListFilter, Listed, Store};
 pub use watchers::{Watcher, Watchers};

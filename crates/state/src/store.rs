@@ -140,7 +140,14 @@ pub trait Store: Send + Sync {
     /// Makes this process the run's holder; refused while another living process holds it.
     fn claim<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The files that are the store, where it is files: nobody else may touch them.
+    /// Resolves when this process can no longer count on holding the run, and says why: whatever it does for the run must
+    /// have stopped before another process takes it over. Where a process holds its runs as long as it lives, never.
+    fn lost<'a>(&'a self, _run: &'a RunId) -> BoxFuture<'a, StoreError> {
+        Box::pin(std::future::pending())
+    }
+
+    /// The files that are the store, or lie beside it on this machine: nobody else may touch them. What else belongs to the
+    /// store is named after the first.
     fn files(&self) -> Vec<PathBuf> {
         vec![]
     }

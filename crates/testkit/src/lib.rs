@@ -6,7 +6,7 @@
 //! comes to ([`done`]), also after signals ([`signals`]), one that serves ([`process`]), its clients ([`client`], [`clients`], [`http`], [`socket`]),
 //! providers that answer as they are told ([`provider`], [`embeddings`]), and a terminal with its keys and its screen
 //! ([`terminal`]). Servers of tools are a program ([`tool_server`]), or demand tokens ([`issuer`]). Programs of others are
-//! found by [`installed`].
+//! found by [`installed`]; a PostgreSQL server of the tests' own is started by [`postgres`]. What every store does is in [`stores`].
 //!
 //! It is for development only: nothing that is shipped depends on it. It holds no rule of the contract: it
 //! counts and compares what the other crates do, and replaces none of them.
@@ -21,6 +21,7 @@ pub mod issuer;
 pub mod notes;
 pub mod patience;
 pub mod place;
+pub mod postgres;
 pub mod process;
 pub mod provider;
 pub mod rng;
@@ -29,6 +30,7 @@ pub mod server;
 pub mod signals;
 pub mod sim;
 pub mod socket;
+pub mod stores;
 pub mod terminal;
 pub mod tool_server;
 

@@ -3,7 +3,7 @@
 mod lines;
 mod runs;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,6 +17,8 @@ pub use runs::{Listed, of_kind};
 #[derive(Debug)]
 pub struct Place {
     dir: TempDir,
+    /// What the program is told to keep its runs in.
+    store: OsString,
 }
 
 impl Default for Place {
@@ -29,7 +31,16 @@ impl Place {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory can be made");
         std::fs::create_dir(dir.path().join("work")).expect("a directory can be made in it");
-        Self { dir }
+        let store = dir.path().join("store.db").into_os_string();
+        Self { dir, store }
+    }
+
+    /// A place whose runs are kept in another store.
+    pub fn with_store(store: &str) -> Self {
+        Self {
+            store: store.into(),
+            ..Self::new()
+        }
     }
 
     /// A place whose server of workspaces is configured so.
@@ -83,9 +94,7 @@ impl Place {
     /// The same with another build of the program.
     pub fn command_of(&self, program: &Path, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = clean_command(program, self.dir.path(), &self.work());
-        command
-            .args(arguments)
-            .env("BONDED_STORE", self.path("store.db"));
+        command.args(arguments).env("BONDED_STORE", &self.store);
         command
     }
 

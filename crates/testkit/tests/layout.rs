@@ -11,6 +11,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("crates/outbound", &[]),
     ("crates/tools", &["bonded-kernel", "bonded-outbound"]),
     ("crates/state", &["bonded-kernel"]),
+    ("crates/postgres", &["bonded-kernel", "bonded-state"]),
     ("crates/transport", &["bonded-kernel", "bonded-outbound"]),
     (
         "crates/host",
@@ -68,6 +69,7 @@ const ARROWS: [(&str, &[&str]); 19] = [
             "bonded-host",
             "bonded-kernel",
             "bonded-mcp",
+            "bonded-postgres",
             "bonded-serve",
             "bonded-state",
             "bonded-transport",

@@ -92,7 +92,7 @@ Run LLM agents within limits that code enforces.
 
 Runs      runs show ui resume approve deny cancel fork verify replay
 Serve     serve mcp init note rule user export import
-Set up    doctor models new config schema trust login logout
+Set up    doctor models new config schema trust login logout store
 More      explain completions help
 
 `bonded COMMAND -h` shows a command, `bonded --help` everything.

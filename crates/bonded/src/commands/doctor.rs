@@ -17,7 +17,7 @@ use bonded_host::sandbox::{Launcher, ProcessLimits, SandboxLevel, shortfalls};
 use bonded_host::sandbox_trial::attempt;
 use bonded_host::windows;
 use bonded_kernel::{Target, WindowSource};
-use bonded_state::{ListFilter, SqliteStore, Store as _};
+use bonded_state::ListFilter;
 use bonded_transport::{Providers, Transport as _};
 use bonded_work::tree::{Isolation, Isolations};
 use bonded_work::{UnfinishedPublish, Workshop, unfinished_publishes};
@@ -109,18 +109,23 @@ async fn check_store(argument: Option<&Path>) -> Finding {
         Ok(path) => path,
         Err(error) => return Finding::Bad(error),
     };
-    if !path.exists() {
+    let address = match settings::store_address(argument) {
+        Ok(address) => address,
+        Err(error) => return Finding::Bad(error),
+    };
+    if address.is_none() && !path.exists() {
         let what = format!("{} does not exist yet", path.display());
         return Finding::Missing(what, "created by the first run".into());
     }
-    let store = match SqliteStore::open_to_read(&path) {
+    let store = match settings::open_store_to_read(argument) {
         Ok(store) => store,
-        Err(error) => return Finding::Bad(error.into()),
+        Err(error) => return Finding::Bad(error),
     };
+    let place = address.map_or_else(|| path.display().to_string(), |it| it.label().to_owned());
     match store.list(ListFilter::default()).await {
         Ok(runs) => {
             let count = counted(runs.len(), "run");
-            Finding::Good(format!("{}: {count}", path.display()))
+            Finding::Good(format!("{place}: {count}"))
         }
         Err(error) => Finding::Bad(error.into()),
     }

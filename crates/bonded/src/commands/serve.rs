@@ -121,7 +121,7 @@ async fn serve_agents(
             let (tokens, apart) = (tokens.clone(), apart.clone());
             let keeper = TokenKeeper::new(tokens, apart, person(), host.store.clone());
             let door = door::of_pages(keeper, address);
-            Beside::Pages(Box::new(run_pages(door, settings::store_path(store)?)))
+            Beside::Pages(Box::new(run_pages(door, store)?))
         }
     };
     report_address(address);

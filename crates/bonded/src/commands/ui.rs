@@ -38,7 +38,6 @@ pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, 
         let hint = "listen on 127.0.0.1, and reach it from elsewhere through ssh -L";
         return Err(CliError::new(Code::Usage, message).hint(hint));
     }
-    let file = settings::store_path(store)?;
     let (host, tools) = settings::host(settings::open_store(store)?, Stance::Refuse);
     let listener = bind(args.listen).await?;
     let address = listener
@@ -56,20 +55,24 @@ pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, 
         false => open(&link),
     };
     let stop = stop_on_signal(STOPPING);
-    let pages = run_pages(door, file);
+    let pages = run_pages(door, store)?;
     console::serve(listener, Arc::new(host), pages, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The pages of a store whose runs are driven by processes of this program.
-pub(super) fn run_pages(door: ConsoleDoor, store: PathBuf) -> RunPages {
-    let store = std::path::absolute(&store).unwrap_or(store);
-    RunPages {
+pub(super) fn run_pages(door: ConsoleDoor, store: Option<&Path>) -> Result<RunPages, CliError> {
+    let path = settings::store_path(store)?;
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let server = settings::store_address(store)?.and(store);
+    Ok(RunPages {
         door,
-        workshop: Workshop::beside(&store),
-        resumer: Arc::new(ProcessResumer { store }),
-    }
+        workshop: Workshop::beside(&path),
+        resumer: Arc::new(ProcessResumer {
+            store: server.map_or(path, Path::to_owned),
+        }),
+    })
 }
 
 /// What opens the pages once.
@@ -108,6 +111,7 @@ fn open(link: &str) -> Option<NamedTempFile> {
 
 /// Drives runs by processes of this program.
 struct ProcessResumer {
+    /// A file, or the address of a server.
     store: PathBuf,
 }
 
@@ -124,9 +128,9 @@ impl Resumer for ProcessResumer {
 impl ProcessResumer {
     fn start(&self, run: &RunId) -> std::io::Result<()> {
         let program = std::env::current_exe()?;
+        // Not as an argument, which every user of the machine can read: there may be a password in it.
         let mut child = detached(program)
-            .arg("--store")
-            .arg(&self.store)
+            .env("BONDED_STORE", &self.store)
             .args(["resume", run.as_str(), "--quiet", "--no-prompt"])
             .spawn()?;
         // Whoever is not waited for stays as a zombie as long as the pages are open.

@@ -36,8 +36,10 @@ pub(crate) fn is_meant(args: &VerifyArgs) -> bool {
 /// Nothing is printed before everything was checked: a line about one receipt would be taken for the whole.
 pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let demanded = args.key.as_deref().map(read_key).transpose()?;
-    let store = settings::store_path(store).ok().filter(|it| it.is_file());
-    let workshop = store.as_deref().map(Workshop::beside);
+    let is_server = settings::store_address(store)?.is_some();
+    let path = settings::store_path(store).ok();
+    let path = path.filter(|it| is_server || it.is_file());
+    let workshop = path.as_deref().map(Workshop::beside);
     let known = workshop.as_ref().map(KnownKeys::of).unwrap_or_default();
     let known = known.and(demanded);
     let (mut texts, mut receipts, mut signers, mut levels) = (vec![], vec![], vec![], vec![]);
@@ -58,7 +60,7 @@ pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<Ex
     if let Some(tree) = &args.tree {
         check_tree(tree, &receipts)?;
     }
-    if let (Some(store), Some(workshop)) = (&store, &workshop) {
+    if let Some(workshop) = &workshop {
         check_logs(store, workshop, &receipts, &texts).await?;
     }
     let both = receipts.iter().zip(&signers);
@@ -91,13 +93,13 @@ pub(super) fn signed_by(signer: &Signer) -> String {
 /// signed is of a run of this store: it must be there.
 /// Of another store's receipt the run may be missing here. If it is there, it must agree.
 async fn check_logs(
-    store: &Path,
+    store: Option<&Path>,
     workshop: &Workshop,
     receipts: &[Receipt],
     texts: &[String],
 ) -> Result<(), CliError> {
     let own = KnownKeys::of(workshop);
-    let store = settings::open_store_to_read(Some(store))?;
+    let store = settings::open_store_to_read(store)?;
     for (receipt, text) in receipts.iter().zip(texts) {
         let Some(run) = &receipt.outcome.run else {
             continue;

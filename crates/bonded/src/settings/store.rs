@@ -1,7 +1,7 @@
 //! Where things are kept, and what is opened there.
 //!
 //! Three ways to open: to begin runs, which makes the file; to go on with them, which needs it; to look, which does
-//! not even need to write it. A command takes the weakest that does.
+//! not even need to write it. A command takes the weakest that does. A store is a file, or lies on a server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,17 +9,35 @@ use std::sync::Arc;
 use bonded_host::Host;
 use bonded_host::agent::AgentTools;
 use bonded_host::trust::Stance;
+use bonded_kernel::Hash;
+use bonded_postgres::{Address, PostgresStore, is_address};
 use bonded_serve::workspace::known_dirs::{KnownDir, KnownDirs};
 use bonded_state::{SqliteStore, Store};
 use etcetera::BaseStrategy as _;
 
 use crate::agents::{self, Verbosity};
-use crate::dirs;
+use crate::args::variable;
 use crate::error::{CliError, Code};
+use crate::{dirs, masking};
 
-/// The store's file: what was said, else the platform's data directory.
+/// The address of a server, where one was named in place of a file.
+pub(crate) fn store_address(argument: Option<&Path>) -> Result<Option<Address>, CliError> {
+    let Some(text) = argument.and_then(Path::to_str).filter(|it| is_address(it)) else {
+        return Ok(None);
+    };
+    let password = variable("PGPASSWORD");
+    let address = Address::read(text, password.as_deref())?;
+    if let Some(password) = address.password() {
+        masking::hide(password);
+    }
+    Ok(Some(address))
+}
+
+/// The store's file: what was said, else the platform's data directory. For a store on a server it is the path that what
+/// this machine keeps beside it is named after.
 pub(crate) fn store_path(argument: Option<&Path>) -> Result<PathBuf, CliError> {
-    if let Some(path) = argument {
+    let address = store_address(argument)?;
+    if let (Some(path), None) = (argument, &address) {
         return Ok(path.to_owned());
     }
     let base = etcetera::choose_base_strategy().map_err(|_| {
@@ -29,25 +47,41 @@ pub(crate) fn store_path(argument: Option<&Path>) -> Result<PathBuf, CliError> {
         )
         .hint("name a file: --store FILE or BONDED_STORE")
     })?;
-    Ok(base.data_dir().join("bonded").join("store.db"))
+    let dir = base.data_dir().join("bonded");
+    Ok(match address {
+        Some(address) => {
+            let name = Hash::of(address.label().as_bytes()).to_string();
+            dir.join("servers").join(name.get(..16).unwrap_or(&name))
+        }
+        None => dir.join("store.db"),
+    })
 }
 
-/// Opens the store, making it where it is missing.
+/// Opens the store, making it where it is missing. One on a server is made by `bonded store init` alone.
 pub(crate) fn open_store(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
     let path = store_path(argument)?;
-    Ok(Arc::new(SqliteStore::open(&path)?))
+    Ok(match store_address(argument)? {
+        Some(address) => Arc::new(PostgresStore::open(address, path)?),
+        None => Arc::new(SqliteStore::open(&path)?),
+    })
 }
 
 /// Opens a store that must be there already: a command that only looks makes no file.
 pub(crate) fn open_existing_store(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
     let path = store_path(argument)?;
-    Ok(Arc::new(SqliteStore::open_existing(&path)?))
+    Ok(match store_address(argument)? {
+        Some(address) => Arc::new(PostgresStore::open(address, path)?),
+        None => Arc::new(SqliteStore::open_existing(&path)?),
+    })
 }
 
 /// Opens a store that is only looked at: one that cannot be written will do.
 pub(crate) fn open_store_to_read(argument: Option<&Path>) -> Result<Arc<dyn Store>, CliError> {
     let path = store_path(argument)?;
-    Ok(Arc::new(SqliteStore::open_to_read(&path)?))
+    Ok(match store_address(argument)? {
+        Some(address) => Arc::new(PostgresStore::open_to_read(address, path)?),
+        None => Arc::new(SqliteStore::open_to_read(&path)?),
+    })
 }
 
 /// The data directories that were noted when they were made or served.

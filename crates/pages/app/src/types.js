@@ -23,7 +23,7 @@
  *   effect: string | null, arguments: string, written: string, why: string, digest: string, since: number, note?: string | null,
  *   change?: { path: string, isNew: boolean, isGuarded?: boolean, before: string | null, after: string | null, fault?: string | null } | null,
  *   command?: { command: string, args?: string[] | null, directory: string, stdin?: string | null } | null, sandbox: any,
- *   limits: { timeMs: number | null, outputBytes: number | null }, said: string, untrusted: boolean,
+ *   limits: { timeMs: number | null, outputBytes: number | null }, reply: string, untrusted: boolean,
  *   sources: Source[], sourcesLeft?: number, may?: string[] }} Waiting
  * @typedef {{ role: string, text: string | { cut: Cut }, calls?: { id: string, tool: string, arguments: string }[],
  *   call?: string, isNew: boolean }} Message

@@ -47,7 +47,7 @@ pub(super) struct WaitingDto {
     command: Option<CommandDto>,
     sandbox: Option<SandboxDto>,
     limits: CallLimitsDto,
-    said: String,
+    reply: String,
     untrusted: bool,
     /// The outputs that nobody vouches for, the newest first.
     sources: Vec<SourceDto>,
@@ -146,7 +146,7 @@ impl WaitingDto {
                 output_bytes: limits.tool_output_bytes_max,
             },
             untrusted: run.marked_by().is_some(),
-            said: read.said.clone(),
+            reply: read.reply.clone(),
             sources: read.sources.iter().cloned().collect(),
             sources_left: read.sources_left,
             may,

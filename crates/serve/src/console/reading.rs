@@ -18,8 +18,8 @@ const SOURCES_MAX: usize = 1_000;
 /// A run, and what was found on the way through its log.
 pub(super) struct ReadRun {
     pub(super) run: Run,
-    /// What the model said last.
-    pub(super) said: String,
+    /// The text of the model's last reply.
+    pub(super) reply: String,
     /// The newest first.
     pub(super) sources: VecDeque<SourceDto>,
     /// How many older ones there are.
@@ -61,7 +61,7 @@ impl ReadRun {
         let mut part = host.store.load_part(id, 0, PART_ENTRIES).await?;
         let mut read = Self {
             run: replay(&part).map_err(bad_log)?,
-            said: String::new(),
+            reply: String::new(),
             sources: VecDeque::new(),
             sources_left: 0,
             children: vec![],
@@ -93,7 +93,7 @@ impl ReadRun {
             });
         }
         match &entry.event {
-            Event::DecisionMade(decision) => self.said = decision.answer.text.to_string(),
+            Event::DecisionMade(decision) => self.reply = decision.answer.text.to_string(),
             Event::ToolFinished(finished) => {
                 let policy = self.run.config().policy.as_deref();
                 let is_untrusted = policy.is_some_and(|it| it.is_untrusted(&finished.tool));

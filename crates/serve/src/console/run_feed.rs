@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use bonded_host::{CancellationToken, LiveWatch, SaidSoFar};
+use bonded_host::{CancellationToken, LiveText, LiveWatch};
 use bonded_kernel::{Entry, Event, RunId};
 use bonded_state::{Listed, Store};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub(super) struct RunFeed {
     /// The last entry that was read.
     last: watch::Sender<u64>,
     /// What the model says.
-    said: watch::Sender<Bytes>,
+    live: watch::Sender<Bytes>,
     /// Ends the task that reads, with the feed.
     stop: CancellationToken,
 }
@@ -62,9 +62,9 @@ struct Recent {
 pub(super) struct FeedPage {
     pub(super) feed: Arc<RunFeed>,
     /// The last entry that the page has.
-    told: u64,
+    sent: u64,
     last: watch::Receiver<u64>,
-    said: watch::Receiver<Bytes>,
+    live: watch::Receiver<Bytes>,
 }
 
 impl RunFeeds {
@@ -76,13 +76,13 @@ impl RunFeeds {
     }
 
     /// A page that has the entries up to a number.
-    pub(super) fn page(&self, listed: Listed, told: u64) -> FeedPage {
+    pub(super) fn page(&self, listed: Listed, sent: u64) -> FeedPage {
         let feed = self.feed(listed);
         FeedPage {
             last: feed.last.subscribe(),
-            said: feed.said.subscribe(),
+            live: feed.live.subscribe(),
             feed,
-            told,
+            sent,
         }
     }
 
@@ -103,7 +103,7 @@ impl RunFeeds {
             store: self.store.clone(),
             recent: Mutex::default(),
             last: watch::Sender::new(last),
-            said: watch::Sender::default(),
+            live: watch::Sender::default(),
             stop: stop.clone(),
         });
         feeds.insert(run.clone(), Arc::downgrade(&feed));
@@ -162,18 +162,18 @@ impl FeedPage {
     /// The next lines. It may be given up at any time: what was not returned is told again. Where the log cannot be read
     /// there are none: the page finds out when it asks.
     pub(super) async fn next(&mut self) -> Bytes {
-        let told = self.told;
-        let (has_more, is_said) = tokio::select! {
-            last = self.last.wait_for(|last| *last > told) => (last.is_ok(), false),
-            said = self.said.changed() => (false, said.is_ok()),
+        let sent = self.sent;
+        let (has_more, is_live) = tokio::select! {
+            last = self.last.wait_for(|last| *last > sent) => (last.is_ok(), false),
+            live = self.live.changed() => (false, live.is_ok()),
         };
-        if is_said {
-            return self.said.borrow_and_update().clone();
+        if is_live {
+            return self.live.borrow_and_update().clone();
         }
         if !has_more {
             return std::future::pending().await;
         }
-        let recent = self.feed.recent().since(told);
+        let recent = self.feed.recent().since(sent);
         let (last, lines) = match recent {
             Some(recent) => recent,
             None => self.read_log().await,
@@ -181,7 +181,7 @@ impl FeedPage {
         if lines.is_empty() {
             return std::future::pending().await;
         }
-        self.told = last;
+        self.sent = last;
         match lines.as_slice() {
             [line] => line.clone(),
             lines => Bytes::from(lines.concat()),
@@ -190,9 +190,9 @@ impl FeedPage {
 
     async fn read_log(&self) -> (u64, Vec<Bytes>) {
         let (store, run) = (&self.feed.store, &self.feed.listed.run);
-        let found = store.load_part(run, self.told, ENTRIES_MAX).await;
+        let found = store.load_part(run, self.sent, ENTRIES_MAX).await;
         let found = found.unwrap_or_default();
-        let last = found.last().map_or(self.told, |entry| entry.seq);
+        let last = found.last().map_or(self.sent, |entry| entry.seq);
         (last, found.iter().map(line).collect())
     }
 }
@@ -214,8 +214,8 @@ impl FeedReader {
             let is_read = tokio::select! {
                 () = stop.cancelled() => return,
                 changed = store.changed(&self.run, self.last) => changed.is_ok() && self.take().await,
-                said = heard(&mut self.live) => {
-                    self.tell(&said);
+                live = heard(&mut self.live) => {
+                    self.tell(&live);
                     true
                 }
             };
@@ -247,24 +247,24 @@ impl FeedReader {
         true
     }
 
-    fn tell(&self, said: &SaidSoFar) {
+    fn tell(&self, live: &LiveText) {
         if let Some(feed) = self.feed.upgrade() {
-            let said = json!({
-                "kind": "live", "turn": said.turn, "attempt": said.attempt, "text": said.text, "from": said.from,
+            let line = json!({
+                "kind": "live", "turn": live.turn, "attempt": live.attempt, "text": live.text, "from": live.from,
             });
-            feed.said.send_replace(line_of(&said));
+            feed.live.send_replace(line_of(&line));
         }
     }
 }
 
 /// What the model has said since the last look.
-async fn heard(watch: &mut Option<LiveWatch>) -> SaidSoFar {
+async fn heard(watch: &mut Option<LiveWatch>) -> LiveText {
     let Some(watch) = watch else {
         return std::future::pending().await;
     };
     loop {
-        if let Some(said) = watch.look() {
-            return said;
+        if let Some(live) = watch.look() {
+            return live;
         }
         tokio::time::sleep(LIVE_PAUSE).await;
     }

@@ -116,8 +116,8 @@ pub(super) async fn saw(host: &Host, run: &RunId, turn: u32) -> Result<SawDto, C
     let (state, before) = (asked.run.ok_or_else(missing)?, asked.before);
     let request = request(&state).ok_or_else(missing)?;
     let mut messages = vec![MessageDto::plain("system", request.system, before == 0)];
-    let said = request.messages.iter().enumerate();
-    messages.extend(said.map(|(at, message)| MessageDto::of(message, at >= before)));
+    let asked = request.messages.iter().enumerate();
+    messages.extend(asked.map(|(at, message)| MessageDto::of(message, at >= before)));
     let notices = request.notices.iter();
     messages.extend(notices.map(|notice| MessageDto::plain("notice", notice, true)));
     let tools = match request.offer {

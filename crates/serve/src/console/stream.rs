@@ -17,17 +17,17 @@ use super::run_feed::{FeedPage, line_of};
 
 /// Whatever stands between takes a silent connection for a dead one.
 const BEAT: Duration = Duration::from_secs(10);
-/// The list is asked for again after each change of it, so that changes are told together.
+/// The list is asked for again after each change of it, so that changes are sent together.
 const LIST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Where a page is.
 struct Stream {
-    /// Who asked: it is looked at again before anything is told.
+    /// Who asked: it is looked at again before anything is sent.
     ask: ConsoleAsk,
     list: ListChanges,
-    /// The version of the list that was told last.
-    told: u64,
-    /// When the next one is to be told.
+    /// The version of the list that was sent last.
+    sent: u64,
+    /// When the next one is to be sent.
     list_due: Option<Instant>,
     /// The run that the page shows, and how far it has got.
     run: Option<FeedPage>,
@@ -37,10 +37,10 @@ struct Stream {
 /// A response that ends with the server or when the page goes.
 pub(super) fn stream(ask: ConsoleAsk, run: Option<FeedPage>) -> Response {
     let list = ask.console.list_watch.changes();
-    let told = *list.changes.borrow();
+    let sent = *list.changes.borrow();
     let stream = Stream {
         ask,
-        told,
+        sent,
         list_due: None,
         list,
         run,
@@ -70,9 +70,9 @@ impl Stream {
         let console = self.ask.console.clone();
         let piece = tokio::select! {
             () = console.stop.cancelled() => return None,
-            piece = told_of(&mut self.run) => piece,
-            version = changed(&mut self.list, self.told, &mut self.list_due) => {
-                self.told = version;
+            piece = next_of(&mut self.run) => piece,
+            version = changed(&mut self.list, self.sent, &mut self.list_due) => {
+                self.sent = version;
                 line_of(&json!({ "kind": "runs", "version": version }))
             }
             () = tokio::time::sleep(BEAT) => beat(),
@@ -96,12 +96,12 @@ impl Stream {
     }
 }
 
-/// The list's version once it is another than the one that was told, and some time after that. It may be given up at any
-/// time: what was not told is still another version then, and is due when it was. The store is looked at by a task that
+/// The list's version once it is another than the one that was sent, and some time after that. It may be given up at any
+/// time: what was not sent is still another version then, and is due when it was. The store is looked at by a task that
 /// lives as long as we do.
-async fn changed(list: &mut ListChanges, told: u64, due: &mut Option<Instant>) -> u64 {
+async fn changed(list: &mut ListChanges, sent: u64, due: &mut Option<Instant>) -> u64 {
     let changes = &mut list.changes;
-    if changes.wait_for(|version| *version != told).await.is_err() {
+    if changes.wait_for(|version| *version != sent).await.is_err() {
         return std::future::pending().await;
     }
     sleep_until(*due.get_or_insert_with(|| Instant::now() + LIST_PAUSE)).await;
@@ -110,7 +110,7 @@ async fn changed(list: &mut ListChanges, told: u64, due: &mut Option<Instant>) -
 }
 
 /// What happens in the run that the page shows: entries, and what its model says.
-async fn told_of(run: &mut Option<FeedPage>) -> Bytes {
+async fn next_of(run: &mut Option<FeedPage>) -> Bytes {
     let Some(page) = run else {
         return std::future::pending().await;
     };

@@ -64,7 +64,7 @@ fn origin(field: &str) -> Result<HeaderValue, BadOrigin> {
     }
     let text = field.trim().to_ascii_lowercase();
     let (scheme, authority) = text.split_once("://").ok_or_else(bad)?;
-    let usual_port = match scheme {
+    let default_port = match scheme {
         "http" => ":80",
         "https" => ":443",
         _ => return Err(bad()),
@@ -83,7 +83,7 @@ fn origin(field: &str) -> Result<HeaderValue, BadOrigin> {
     if name.is_empty() || !name.chars().all(is_plain) || has_bracket != is_bracketed {
         return Err(bad());
     }
-    let authority = authority.strip_suffix(usual_port).unwrap_or(authority);
+    let authority = authority.strip_suffix(default_port).unwrap_or(authority);
     HeaderValue::from_str(&format!("{scheme}://{authority}")).map_err(|_| bad())
 }
 

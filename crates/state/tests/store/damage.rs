@@ -3,8 +3,8 @@
 use bonded_kernel::BadEntry;
 use bonded_state::{ListFilter, Store, StoreError};
 
-use crate::logs::{Log, long};
 use crate::sqlite::Place;
+use bonded_testkit::stores::logs::{Log, long};
 
 /// Lifts the protection that the tables have, as somebody with the file could.
 const UNPROTECT: &str = "DROP TRIGGER entry_not_updated; DROP TRIGGER entry_not_deleted; \

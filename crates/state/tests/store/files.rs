@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use bonded_state::{SqliteStore, Store, StoreError};
 use rusqlite::Connection;
 
-use crate::logs::Log;
 use crate::sqlite::Place;
+use bonded_testkit::stores::logs::Log;
 
 struct Case {
     name: &'static str,

@@ -3,5 +3,4 @@
 mod conformance;
 mod damage;
 mod files;
-mod logs;
 mod sqlite;

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::logs::{Log, long};
+use bonded_testkit::stores::logs::{Log, long};
 
 pub(crate) struct Place {
     dir: TempDir,

@@ -253,8 +253,11 @@ fn attachment(
 
 fn closing(event: StoredEvent) -> Closing {
     let mut reason = None;
-    if let WorkspaceEvent::IssueClosed { reason: said, .. } = event.event {
-        reason = said;
+    if let WorkspaceEvent::IssueClosed {
+        reason: closed_for, ..
+    } = event.event
+    {
+        reason = closed_for;
     }
     Closing {
         at: event.at,

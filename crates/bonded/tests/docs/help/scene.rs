@@ -8,6 +8,7 @@
 //! | `8b1d02c4` | the digest of the call that waits |
 //! | `http://127.0.0.1:11434/v1` | the listener that is the model |
 //! | port 8130 | a free port, and then the one that is served |
+//! | `postgres://…@db.example.org/agents` | a database of a server that the tests start; where they cannot, nothing is run |
 //! | `RECEIPT.json`, `signer.pem`, `items/*` | what a plan left, beside which the example is run |
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use std::process::Command;
 
 use bonded_testkit::issuer::Issuer;
 use bonded_testkit::place::{Done, Place, call, done, finish, start};
+use bonded_testkit::postgres::{Database, PostgresServer};
 use bonded_testkit::process::Process;
 use bonded_testkit::provider::{Asked, Provider, Reply, call_to, text};
 use serde_json::{Value, json};
@@ -30,6 +32,7 @@ pub(crate) struct Scene {
     /// What serves, and where.
     pub(crate) servers: Vec<(Process, String)>,
     digest: String,
+    database: Option<Database>,
 }
 
 /// What an example of these uses up, the next one needs too.
@@ -48,6 +51,7 @@ impl Scene {
             issuer: Issuer::start(),
             servers: vec![],
             digest: String::new(),
+            database: None,
         };
         scene.write_files();
         scene.set_up(path);
@@ -98,6 +102,9 @@ impl Scene {
             "note" | "rule" | "user" | "export" | "import" | "doctor" => {
                 self.shell("bonded init data");
                 self.workspace(first, inner);
+            }
+            "store" => {
+                self.database = PostgresServer::shared().map(PostgresServer::database);
             }
             "trust" => {
                 let tool = json!({ "mcpServers": { "t": { "command": "true" } } });
@@ -280,7 +287,23 @@ impl Scene {
                 line = line.replace(word, &id.chars().take(letters).collect::<String>());
             }
         }
+        if line.contains("db.example.org") {
+            return self.on_server(&line);
+        }
         line.replace("8b1d02c4", &self.digest)
+    }
+
+    /// An example of a store on a server.
+    fn on_server(&self, line: &str) -> String {
+        let Some(database) = &self.database else {
+            return "true".into();
+        };
+        let users = [("owner", "owner"), ("worker", "app")];
+        let line = users.iter().fold(line.to_owned(), |line, (word, user)| {
+            let address = format!("postgres://{word}@db.example.org/agents");
+            line.replace(&address, &format!("'{}'", database.address(user)))
+        });
+        line.replace("--grant worker", "--grant app")
     }
 }
 

@@ -136,7 +136,7 @@ function Card({ call, place, onDecided, onFocus }) {
       <${CopyWarning} call=${call} found=${found} what=${what} /></section>
     <${CopySources} call=${call} found=${found} />
     <section><span class="label">What can happen if it runs</span><${Facts} call=${call} />${call.change?.fault && html`<div class="note bad"><${Icon} name="bad" /><div><b>This call will fail:</b> ${safe(call.change.fault)}</div></div>`}${call.change?.isGuarded && html`<div class="note wait"><${Icon} name="wait" /><div>This file configures programs that run later.</div></div>`}${call.note && html`<div class="note wait"><${Icon} name="wait" /><div class="u">${safe(call.note)}</div></div>`}<p class="small mid u">Asked because ${safe(call.why)}. Nothing runs and no time is counted until you decide.</p></section>
-    ${call.said && html`<section><span class="label">What the agent said before</span><${FoldedText} text=${call.said} isProse=${true} name=${`said ${call.digest}`} /></section>`}
+    ${call.reply && html`<section><span class="label">What the agent said before</span><${FoldedText} text=${call.reply} isProse=${true} name=${`said ${call.digest}`} /></section>`}
     <${Answer} call=${call} isRisky=${call.untrusted || hidden > 0 || found.copies.length > 0} onDecided=${onDecided} /></article>`;
 }
 

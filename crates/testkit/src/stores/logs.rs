@@ -7,24 +7,25 @@ use bonded_kernel::{
 use bonded_state::{Store, StoreError};
 
 /// A run in the making and its steps so far, none of them stored.
-pub(crate) struct Log {
+#[derive(Debug)]
+pub struct Log {
     run: Run,
-    pub(crate) id: RunId,
-    pub(crate) steps: Vec<Step>,
+    pub id: RunId,
+    pub steps: Vec<Step>,
 }
 
-pub(crate) fn id(name: &str) -> RunId {
+pub fn id(name: &str) -> RunId {
     RunId::new(name).expect("test ids are well formed")
 }
 
 /// A text that is long enough to lie in a blob.
-pub(crate) fn long(word: &str) -> String {
+pub fn long(word: &str) -> String {
     word.repeat(3000 / word.len())
 }
 
 impl Log {
     /// A run that has just started.
-    pub(crate) fn start(name: &str, goal: &str) -> Self {
+    pub fn start(name: &str, goal: &str) -> Self {
         let target = Target::new("script", "replies.json", "m");
         let config = RunConfig {
             limits: Limits {
@@ -55,7 +56,7 @@ impl Log {
     }
 
     /// A run that has started and made this many turns, each of two steps.
-    pub(crate) fn with_turns(name: &str, turns: u32) -> Self {
+    pub fn with_turns(name: &str, turns: u32) -> Self {
         let mut log = Self::start(name, "say something");
         for turn in 1..=turns {
             log.turn(&format!("output {turn}"));
@@ -64,7 +65,7 @@ impl Log {
     }
 
     /// One turn: a call of the tool and what it returned.
-    pub(crate) fn turn(&mut self, output: &str) {
+    pub fn turn(&mut self, output: &str) {
         let turn = self.turns() + 1;
         self.reply("echo", format!(r#"{{"text":"turn {turn}"}}"#));
         let output = ToolOutput {
@@ -80,7 +81,7 @@ impl Log {
         });
     }
 
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.reply("done", r#"{"reason":"all said"}"#.into());
     }
 
@@ -113,20 +114,20 @@ impl Log {
     }
 
     /// Everything that was said so far.
-    pub(crate) fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<Entry> {
         let entries = self.steps.iter().flat_map(|step| step.entries().iter());
         entries.cloned().collect()
     }
 
     /// Appends the step of this number, from 0.
-    pub(crate) async fn append(&self, store: &dyn Store, step: usize) -> Result<(), StoreError> {
+    pub async fn append(&self, store: &dyn Store, step: usize) -> Result<(), StoreError> {
         let step = &self.steps[step];
         let head = store.append(step.before(), step.entries().clone()).await?;
         assert_eq!(head, step.after());
         Ok(())
     }
 
-    pub(crate) async fn append_all(&self, store: &dyn Store) {
+    pub async fn append_all(&self, store: &dyn Store) {
         for step in 0..self.steps.len() {
             self.append(store, step)
                 .await

@@ -1,0 +1,73 @@
+//! A place whose runs are kept on a server.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use bonded_testkit::patience::{PATIENCE, wait_until};
+use bonded_testkit::place::{Done, Place, finish, start};
+use bonded_testkit::postgres::{Database, PostgresServer};
+
+pub(crate) struct Shop {
+    pub(crate) place: Place,
+    pub(crate) database: Database,
+}
+
+impl Shop {
+    /// A store with a lease of this length; `None` where there is no server to be had.
+    pub(crate) fn new(lease_ms: u64) -> Option<Self> {
+        let database = PostgresServer::shared()?.database();
+        let owner = Place::with_store(&database.address("owner"));
+        owner
+            .bonded(&["store", "init", "--grant", "app"])
+            .succeeds();
+        let address = format!("{}&bonded_lease_ms={lease_ms}", database.address("app"));
+        let place = Place::with_store(&address);
+        Some(Self { place, database })
+    }
+
+    /// The lines of a file that commands of the agent write to.
+    pub(crate) fn lines(&self, name: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.place.work().join(name));
+        text.unwrap_or_default()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn is_driven_by(&self, process: &Child) -> bool {
+        let name = "SELECT w.name FROM bonded.drive d JOIN bonded.worker w ON w.id = d.worker";
+        let name = self.database.sql(name);
+        name.starts_with(&format!("process {} ", process.id()))
+    }
+
+    /// Starts processes that resume the run until one drives it, or found that it had ended; gives that one, and how long the
+    /// run was nobody's.
+    pub(crate) fn take_over(&self) -> (Child, Duration) {
+        let began = Instant::now();
+        loop {
+            let mut next = start(&mut self.place.command(&["resume", "run"]));
+            let has_ended = |child: &mut Child| {
+                child
+                    .try_wait()
+                    .expect("a child can be looked at")
+                    .is_some()
+            };
+            wait_until("it drives or ends", || {
+                has_ended(&mut next) || self.is_driven_by(&next)
+            });
+            if !has_ended(&mut next) {
+                return (next, began.elapsed());
+            }
+            match next.wait().expect("a child can be waited for").success() {
+                true => return (next, began.elapsed()),
+                false => finish(next).fails_with(3, "run-held"),
+            }
+            assert!(began.elapsed() < PATIENCE, "nobody took it over");
+        }
+    }
+
+    /// Takes the run over and drives it to its end.
+    pub(crate) fn finish(&self) -> Done {
+        finish(self.take_over().0)
+    }
+}

@@ -1,0 +1,211 @@
+//! Connections: how they are made, kept, and looked at once before they are used.
+
+use std::sync::Arc;
+
+use bonded_state::{ServerProblem, StoreError};
+use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures_util::future::BoxFuture;
+use rustls::crypto::ring;
+use rustls_platform_verifier::ConfigVerifierExt as _;
+use tokio::task::JoinHandle;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::address::{Acting, Address, MARK};
+use crate::fault;
+use crate::schema;
+
+/// The oldest server that will do.
+const VERSION_MIN: u32 = 14;
+
+/// What the server calls the code that waits for a standby. Its words depend on the server's language.
+const STANDBY_WAIT: &str = "SyncRepWaitForLSN";
+
+const ABOUT: &str = "SELECT current_setting('server_version_num')::int / 10000, \
+     pg_is_in_recovery(), current_setting('transaction_read_only'), \
+     current_setting('synchronous_commit'), current_setting('fsync'), current_setting($1, true)";
+
+/// What is done with the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ServerAccess {
+    /// Runs are driven: what is acknowledged must be durable.
+    All,
+    /// It is only looked at, and a standby will do.
+    Read,
+}
+
+/// Connections to one server, made when they are needed.
+pub(crate) fn pool(address: &Address, size: usize) -> Result<Pool, StoreError> {
+    let tls = match address.config(Acting::Application).get_ssl_mode() {
+        SslMode::Disable => None,
+        _ => Some(tls(address)?),
+    };
+    let config = ManagerConfig {
+        recycling_method: RecyclingMethod::Fast,
+    };
+    let manager = Manager::from_connect(
+        address.config(Acting::Application),
+        Connector { tls },
+        config,
+    );
+    let pool = Pool::builder(manager)
+        .max_size(size)
+        .runtime(Runtime::Tokio1)
+        .build();
+    pool.map_err(|_| StoreError::Closed {
+        file: address.label().into(),
+    })
+}
+
+/// A connection that was looked at.
+pub(crate) async fn take(
+    address: &Address,
+    pool: &Pool,
+    access: ServerAccess,
+) -> Result<Object, StoreError> {
+    let taken = pool.get().await;
+    let connection = taken.map_err(|error| fault::of_pool(address, &error))?;
+    let is_new = Object::metrics(&connection).recycle_count == 0;
+    if is_new && let Err(error) = look(address, &connection, access).await {
+        // It is not kept: the next one may lead to another server.
+        drop(Object::take(connection));
+        return Err(error);
+    }
+    Ok(connection)
+}
+
+/// One connection of the person who makes the store, outside of any pool.
+pub(crate) async fn of_owner(address: &Address) -> Result<Client, StoreError> {
+    let config = address.config(Acting::Owner);
+    let tls = match config.get_ssl_mode() {
+        SslMode::Disable => None,
+        _ => Some(tls(address)?),
+    };
+    let made = Connector { tls }.connect(&config).await;
+    let (client, _task) = made.map_err(|error| fault::of(address, &error))?;
+    look_at_server(address, &client, ServerAccess::All).await?;
+    Ok(client)
+}
+
+async fn look(address: &Address, client: &Client, access: ServerAccess) -> Result<(), StoreError> {
+    look_at_server(address, client, access).await?;
+    schema::check(address, client).await
+}
+
+/// Refuses what could lose what it acknowledged, and what is not the server itself.
+async fn look_at_server(
+    address: &Address,
+    client: &Client,
+    access: ServerAccess,
+) -> Result<(), StoreError> {
+    let about = client.query_one(ABOUT, &[&MARK]).await;
+    let about = about.map_err(|error| fault::of(address, &error))?;
+    let refuse = |problem| Err(address.problem(problem));
+    let version: i32 = about.get(0);
+    let (found, known) = (version.unsigned_abs(), VERSION_MIN);
+    if found < known {
+        return refuse(ServerProblem::OldServer { found, known });
+    }
+    if about.get::<_, Option<&str>>(5) != Some("1") {
+        let why = "it drops the settings of a connection".into();
+        return refuse(ServerProblem::Pooler { why });
+    }
+    if access == ServerAccess::Read {
+        return Ok(());
+    }
+    if about.get(1) {
+        let why = "it is a standby".into();
+        return refuse(ServerProblem::ReadOnly { why });
+    }
+    if about.get::<_, &str>(2) == "on" {
+        let why = "default_transaction_read_only = on".into();
+        return refuse(ServerProblem::ReadOnly { why });
+    }
+    let (commit, sync): (&str, &str) = (about.get(3), about.get(4));
+    let setting = match (commit, sync) {
+        _ if address.allows_unsynced => None,
+        (_, "off") => Some("fsync = off".to_owned()),
+        ("on" | "remote_apply", _) => None,
+        (weaker, _) => Some(format!("synchronous_commit = {weaker}")),
+    };
+    setting.map_or(Ok(()), |setting| {
+        refuse(ServerProblem::Unsynced { setting })
+    })
+}
+
+/// Trusts whom the system trusts.
+fn tls(address: &Address) -> Result<MakeRustlsConnect, StoreError> {
+    // An error says only that a provider is installed already, which serves as well.
+    let _ = ring::default_provider().install_default();
+    let config = rustls::ClientConfig::with_platform_verifier();
+    let config = config.map_err(|error| {
+        let why = format!("the certificates of this system cannot be read: {error}");
+        address.problem(ServerProblem::Unreachable { why })
+    })?;
+    Ok(MakeRustlsConnect::new(config))
+}
+
+struct Connector {
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl Connect for Connector {
+    fn connect(&self, config: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
+        let config = config.clone();
+        Box::pin(async move {
+            match &self.tls {
+                Some(tls) => {
+                    let (client, connection) = config.connect(tls.clone()).await?;
+                    Ok((client, tokio::spawn(serve(connection))))
+                }
+                None => {
+                    let (client, connection) = config.connect(NoTls).await?;
+                    Ok((client, tokio::spawn(serve(connection))))
+                }
+            }
+        })
+    }
+}
+
+/// Carries what is asked and answered, until the connection ends.
+///
+/// A wait for a standby that was cancelled is answered as a success, with a warning before it: what was appended is then
+/// not known to be replicated. The connection is closed there, so that who appended must settle it.
+async fn serve<S, T>(mut connection: Connection<S, T>)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) =
+        std::future::poll_fn(|context| connection.poll_message(context)).await
+    {
+        let routine = match &message {
+            AsyncMessage::Notice(notice) => notice.routine(),
+            _ => None,
+        };
+        if routine == Some(STANDBY_WAIT) {
+            return;
+        }
+    }
+}
+
+/// Two pools of one server: see [`crate::server::Server`].
+#[derive(Debug)]
+pub(crate) struct Pools {
+    pub(crate) work: Pool,
+    /// A lease is renewed while all others wait.
+    pub(crate) lease: Pool,
+}
+
+/// How many statements may be under way at once.
+const WORK_CONNECTIONS: usize = 8;
+
+impl Pools {
+    pub(crate) fn new(address: &Address) -> Result<Arc<Self>, StoreError> {
+        Ok(Arc::new(Self {
+            work: pool(address, WORK_CONNECTIONS)?,
+            lease: pool(address, 1)?,
+        }))
+    }
+}

@@ -1,0 +1,41 @@
+//! The runs that this process holds, with what an append of theirs needs.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bonded_kernel::{GoalId, RunId};
+
+/// A run's number.
+pub(crate) type RunNumber = i64;
+
+/// A run that this process holds, or believes to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeldRun {
+    pub(crate) key: RunNumber,
+    pub(crate) goal: GoalId,
+    /// As which of its workers this process holds it.
+    pub(crate) worker: i64,
+    /// The claim by which it does.
+    pub(crate) epoch: i64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct HeldRuns(Mutex<BTreeMap<RunId, HeldRun>>);
+
+impl HeldRuns {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<RunId, HeldRun>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(&self, run: &RunId) -> Option<HeldRun> {
+        self.all().get(run).cloned()
+    }
+
+    pub(crate) fn hold(&self, run: &RunId, held: HeldRun) {
+        self.all().insert(run.clone(), held);
+    }
+
+    pub(crate) fn forget(&self, run: &RunId) {
+        self.all().remove(run);
+    }
+}

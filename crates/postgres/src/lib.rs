@@ -1,0 +1,29 @@
+//! The log of runs on a PostgreSQL server: for runs that several machines drive.
+//!
+//! [`PostgresStore`] is a [`Store`](bonded_state::Store) like the one in a file, held to the same cases. Who drives a run is
+//! a lease by the server's clock, with an epoch that every append of its driver carries: a process that was overtaken
+//! cannot write. It knows no model, no tool and no configuration, never retries what may not be done twice, and never
+//! prints. Nothing else in the project knows how PostgreSQL is spoken to.
+
+#![warn(missing_docs)]
+
+mod address;
+mod append;
+mod blobs;
+mod body;
+mod claim;
+mod connection;
+mod fault;
+mod initialise;
+mod keys;
+mod lease;
+mod patience;
+mod poll;
+mod read;
+mod schema;
+mod server;
+mod store;
+
+pub use address::{Address, is_address};
+pub use initialise::{Initialised, initialise};
+pub use store::PostgresStore;

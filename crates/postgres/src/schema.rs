@@ -1,0 +1,39 @@
+//! The versions of the schema, and which of them this program knows.
+
+use bonded_state::{ServerProblem, StoreError};
+use tokio_postgres::Client;
+
+use crate::address::Address;
+use crate::fault;
+
+/// One script for each version. A script that was released is never edited.
+pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("001.sql")];
+
+pub(crate) const VERSION: &str = "SELECT coalesce(max(version), 0) FROM bonded.migration";
+
+pub(crate) fn known() -> u32 {
+    MIGRATIONS.len() as u32
+}
+
+/// Refuses a schema that is not of this version.
+pub(crate) async fn check(address: &Address, client: &Client) -> Result<(), StoreError> {
+    let version = client.query_one(VERSION, &[]).await;
+    let version = version.map_err(|error| fault::of(address, &error))?;
+    let found = version.get::<_, i32>(0).unsigned_abs();
+    let known = known();
+    match found.cmp(&known) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(newer(address, found)),
+        std::cmp::Ordering::Less => {
+            Err(address.problem(ServerProblem::OlderFormat { found, known }))
+        }
+    }
+}
+
+pub(crate) fn newer(address: &Address, found: u32) -> StoreError {
+    StoreError::NewerFormat {
+        file: address.label().into(),
+        found,
+        known: known(),
+    }
+}

@@ -1,0 +1,8 @@
+//! The store on a real server, which this program starts for itself.
+
+mod conformance;
+mod cut;
+mod leases;
+mod place;
+mod refusals;
+mod schema;

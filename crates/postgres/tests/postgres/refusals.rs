@@ -1,0 +1,251 @@
+//! What is wrong with a server is said so that a person knows what to do.
+
+use std::fs;
+use std::process::Child;
+
+use bonded_postgres::PostgresStore;
+use bonded_state::{ListFilter, ServerProblem, Store as _, StoreError};
+use bonded_testkit::installed::installed;
+use bonded_testkit::postgres::{PASSWORD, PGBOUNCER, PostgresServer, as_nobody, free_port};
+use bonded_testkit::stores::logs::Log;
+
+use crate::place::{Place, address, open};
+
+#[track_caller]
+fn problem(opened: Result<PostgresStore, StoreError>) -> ServerProblem {
+    match opened {
+        Err(StoreError::Server { problem, at }) => {
+            assert!(at.starts_with("postgres://"), "{at}");
+            assert!(!at.contains(PASSWORD), "{at}");
+            problem
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn no_server_is_one_that_cannot_be_reached() {
+    let port = free_port();
+    let found = problem(open(&format!("postgres://app@127.0.0.1:{port}/d")));
+    assert!(
+        matches!(found, ServerProblem::Unreachable { .. }),
+        "{found}"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_refused_and_the_right_one_opens() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let found = problem(open(&place.database.address_on_port("app", "guessed")));
+    assert!(
+        matches!(&found, ServerProblem::Denied { why } if why.contains("password")),
+        "{found}"
+    );
+    open(&place.database.address_on_port("app", PASSWORD)).expect("it opens");
+}
+
+#[tokio::test]
+async fn a_database_that_does_not_exist_and_a_user_who_is_no_member_are_denied() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let elsewhere = place
+        .database
+        .address("app")
+        .replace(&place.database.name, "nowhere");
+    let found = problem(open(&elsewhere));
+    assert!(
+        matches!(&found, ServerProblem::Denied { why } if why.contains("nowhere")),
+        "{found}"
+    );
+    place.sql("DROP ROLE IF EXISTS stranger; CREATE ROLE stranger LOGIN");
+    let found = problem(open(&place.database.address("stranger")));
+    assert!(matches!(&found, ServerProblem::Denied { .. }), "{found}");
+}
+
+#[test]
+fn a_database_without_a_store_is_told_from_one_with_another_schema() {
+    let Some(place) = Place::empty() else {
+        return;
+    };
+    assert_eq!(
+        problem(open(&place.database.address("owner"))),
+        ServerProblem::NoStore
+    );
+    place.sql("CREATE SCHEMA bonded");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let made = runtime
+        .expect("a runtime can be had")
+        .block_on(place.init());
+    assert!(
+        matches!(made, Err(StoreError::NotAStore { .. })),
+        "{made:?}"
+    );
+}
+
+#[tokio::test]
+async fn an_older_and_a_newer_schema_are_refused() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let owner = place.database.address("app");
+    place.sql("UPDATE bonded.migration SET version = 99");
+    let newer = open(&owner);
+    assert!(
+        matches!(newer, Err(StoreError::NewerFormat { found: 99, .. })),
+        "{newer:?}"
+    );
+    let made = place.init().await;
+    assert!(
+        matches!(made, Err(StoreError::NewerFormat { found: 99, .. })),
+        "{made:?}"
+    );
+    place.sql("DELETE FROM bonded.migration");
+    let found = problem(open(&owner));
+    assert!(
+        matches!(found, ServerProblem::OlderFormat { found: 0, .. }),
+        "{found}"
+    );
+}
+
+#[tokio::test]
+async fn settings_that_lose_what_was_acknowledged_are_refused_unless_they_are_allowed() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    for weaker in ["off", "local", "remote_write"] {
+        let name = &place.database.name;
+        place.sql(&format!(
+            "ALTER DATABASE {name} SET synchronous_commit = {weaker}"
+        ));
+        let found = problem(open(&place.database.address("app")));
+        let setting = format!("synchronous_commit = {weaker}");
+        assert_eq!(found, ServerProblem::Unsynced { setting });
+        let allowed = format!(
+            "{}&bonded_allow_unsynced=yes",
+            place.database.address("app")
+        );
+        open(&allowed).expect("it is allowed");
+    }
+}
+
+#[tokio::test]
+async fn a_full_database_and_one_that_takes_no_writes_are_told_apart() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let name = &place.database.name;
+    place.sql(&format!("ALTER DATABASE {name} CONNECTION LIMIT 0"));
+    let found = problem(open(&place.database.address("app")));
+    assert!(
+        matches!(found, ServerProblem::NoConnection { .. }),
+        "{found}"
+    );
+    place.sql(&format!(
+        "ALTER DATABASE {name} CONNECTION LIMIT -1; ALTER DATABASE {name} SET default_transaction_read_only = on"
+    ));
+    let found = problem(open(&place.database.address("app")));
+    assert!(matches!(found, ServerProblem::ReadOnly { .. }), "{found}");
+}
+
+#[tokio::test]
+async fn a_server_that_says_that_its_disk_is_full_has_appended_nothing() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let store = place.open();
+    let log = Log::with_turns("r", 1);
+    log.append(&store, 0).await.expect("it appends");
+    // What a server says then, from the place where it would say it.
+    place.sql(
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$; \
+         CREATE TRIGGER full_disk BEFORE INSERT ON bonded.step EXECUTE FUNCTION full_disk()",
+    );
+    let full = log.append(&store, 1).await;
+    assert!(matches!(full, Err(StoreError::Full { .. })), "{full:?}");
+    assert_eq!(store.head(&log.id).await, Ok(Some(log.steps[0].after())));
+    place.sql("DROP TRIGGER full_disk ON bonded.step");
+    log.append(&store, 1).await.expect("there is room again");
+}
+
+#[tokio::test]
+async fn a_standby_is_read_and_refuses_to_be_written() {
+    let Some(server) = PostgresServer::start(&[]) else {
+        return;
+    };
+    let server: &'static PostgresServer = Box::leak(Box::new(server));
+    let place = Place {
+        database: server.database(),
+    };
+    place.init().await.expect("the store can be made");
+    let log = Log::with_turns("r", 1);
+    log.append_all(&place.open()).await;
+    let standby = server.standby();
+    let there = place.database.address_on(&standby, "app");
+    let found = problem(open(&there));
+    assert!(matches!(found, ServerProblem::ReadOnly { .. }), "{found}");
+    let reader = PostgresStore::open_to_read(address(&there), "beside".into());
+    let reader = reader.expect("it is read");
+    assert_eq!(reader.load(&log.id, 0).await, Ok(log.entries()));
+    let listed = reader.list(ListFilter::default()).await.expect("it lists");
+    assert_eq!(listed.len(), 1);
+}
+
+/// A pooler that is gone with its handle.
+struct Pooler(Child);
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ended = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+#[tokio::test]
+async fn a_pooler_in_transaction_mode_is_recognised_also_where_it_drops_what_it_is_told() {
+    let (Some(place), Some(program)) = (Place::new().await, installed(PGBOUNCER)) else {
+        return;
+    };
+    let server = place.database.server;
+    let dir = tempfile::tempdir_in(server.socket_dir()).expect("a directory can be made");
+    for ignored in ["extra_float_digits", "options,extra_float_digits"] {
+        let port = free_port();
+        let users = dir.path().join("users");
+        fs::write(&users, "\"app\" \"\"\n").expect("a file can be written");
+        let ini = dir.path().join("pgbouncer.ini");
+        let (sockets, users) = (server.socket_dir().display(), users.display());
+        let text = format!(
+            "[databases]\n* = host={sockets} port={}\n[pgbouncer]\npool_mode = transaction\nlisten_addr = 127.0.0.1\n\
+             listen_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {users}\n\
+             ignore_startup_parameters = {ignored}\n",
+            server.port()
+        );
+        fs::write(&ini, text).expect("a file can be written");
+        open_to_all(dir.path());
+        let mut command = as_nobody(&program);
+        let _pooler = Pooler(command.arg(&ini).spawn().expect("it can be started"));
+        let name = &place.database.name;
+        let address = format!("postgres://app@127.0.0.1:{port}/{name}");
+        let found = loop {
+            match problem(open(&address)) {
+                ServerProblem::Unreachable { .. } => std::thread::yield_now(),
+                found => break found,
+            }
+        };
+        assert!(
+            matches!(found, ServerProblem::Pooler { .. }),
+            "{ignored}: {found}"
+        );
+    }
+}
+
+/// The pooler is another user than this process may be.
+fn open_to_all(dir: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let all = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(dir, all).expect("a mode can be set");
+}
