@@ -60,7 +60,7 @@ impl Server {
             return Ok(held(row));
         }
         let by: Option<String> = row.get(4);
-        Err(StoreError::HeldRun {
+        Err(StoreError::Held {
             run: run.clone(),
             by: by.unwrap_or_else(|| "another process".into()),
         })

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Each crate, and those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("crates/schema", &[]),
     ("crates/kernel", &["bonded-schema"]),
     ("crates/work-rules", &["bonded-kernel"]),
