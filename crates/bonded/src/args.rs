@@ -24,10 +24,11 @@ mod work;
 mod workspace;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
-use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::style::{ColorChoice, LookFlags};
 
@@ -54,6 +55,9 @@ pub(crate) use workspace::{
     UserArgs, UserCommand,
 };
 
+/// Help is no wider, however wide the terminal is.
+const WIDTH_MAX: usize = 100;
+
 /// Run LLM agents within limits that code enforces
 ///
 /// What an agent may do, spend and change is enforced by code. Every step is recorded before the next begins, so that a
@@ -63,7 +67,7 @@ pub(crate) use workspace::{
     name = "bonded",
     version,
     propagate_version = true,
-    max_term_width = 100
+    max_term_width = WIDTH_MAX
 )]
 #[command(after_help = "\
 Examples:
@@ -79,6 +83,16 @@ failed, 4 bad arguments or configuration, 5 a schema that does not match, 6 a ca
 7 verified, but nothing to compare with, 130 stopped by Ctrl-C.
 `bonded explain CODE` says more about an error.")]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    global: GlobalArgs,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+struct GlobalArgs {
     /// Store: a file, or postgres://… [default: bonded/store.db in the data directory]
     #[arg(
         long,
@@ -88,7 +102,7 @@ pub(crate) struct Cli {
         hide_env_values = true,
         value_name = "STORE"
     )]
-    pub(crate) store: Option<PathBuf>,
+    store: Option<PathBuf>,
 
     /// When to use colour: auto, always or never
     #[arg(
@@ -100,18 +114,15 @@ pub(crate) struct Cli {
         value_name = "WHEN"
     )]
     #[arg(help_heading = "Output", hide_possible_values = true)]
-    pub(crate) color: ColorChoice,
+    color: ColorChoice,
 
     /// Draw with ASCII characters only
     #[arg(long, global = true, hide_short_help = true, help_heading = "Output")]
-    pub(crate) ascii: bool,
+    ascii: bool,
 
     /// No redrawing, no symbols, no colour [also: ACCESSIBLE=1]
     #[arg(long, global = true, hide_short_help = true, help_heading = "Output")]
-    pub(crate) plain: bool,
-
-    #[command(subcommand)]
-    pub(crate) command: Command,
+    plain: bool,
 }
 
 impl Cli {
@@ -120,20 +131,60 @@ impl Cli {
         Self::command()
     }
 
+    /// Those of some names alone, with which a line that names no others is read in the same way.
+    fn command_with(is_named: impl Fn(&str) -> bool) -> clap::Command {
+        let top = clap::Command::new("bonded")
+            .version(env!("CARGO_PKG_VERSION"))
+            .propagate_version(true)
+            .max_term_width(WIDTH_MAX)
+            .subcommand_required(true)
+            .arg_required_else_help(true);
+        let named = COMMANDS.iter().filter(|(name, _)| is_named(name));
+        let named = named.map(|(name, augment)| augment(clap::Command::new(*name)));
+        GlobalArgs::augment_args(top).subcommands(named)
+    }
+
+    /// The store that was typed, or that a variable names.
+    pub(crate) fn store(&self) -> Option<&Path> {
+        self.global.store.as_deref()
+    }
+
     /// What it says of drawing.
     pub(crate) fn look(&self) -> LookFlags {
         LookFlags {
-            color: self.color,
-            ascii: self.ascii,
-            plain: self.plain,
+            color: self.global.color,
+            ascii: self.global.ascii,
+            plain: self.global.plain,
         }
     }
 
     /// Reads a command line, and the variables that stand for what it does not say. Empty means unset.
-    pub(crate) fn read<T: Into<OsString> + Clone>(
-        words: impl IntoIterator<Item = T>,
+    ///
+    /// All commands together have some thousand flags, which take longer to set up than everything else before a run's
+    /// first request: only commands whose names are among the words are. What is wrong with a line is found out again
+    /// with all of them.
+    pub(crate) fn read(
+        words: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Result<Self, clap::Error> {
-        let mut command = short_help::shorten(without_empty_variables(Self::command()));
+        let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+        let words = words.as_slice();
+        let is_named = |name: &str| words.iter().skip(1).any(|word| word == name);
+        Self::read_with(Self::command_with(is_named), words).or_else(|error| {
+            let begins_with_its_name = || {
+                let first = words.get(1);
+                COMMANDS
+                    .iter()
+                    .any(|(name, _)| first.is_some_and(|it| it == name))
+            };
+            match error.kind() {
+                ErrorKind::DisplayHelp if begins_with_its_name() => Err(error),
+                _ => Self::read_with(Self::command(), words),
+            }
+        })
+    }
+
+    fn read_with(command: clap::Command, words: &[OsString]) -> Result<Self, clap::Error> {
+        let mut command = short_help::shorten(without_empty_variables(command));
         let mut found = command.try_get_matches_from_mut(words)?;
         let read = Self::from_arg_matches_mut(&mut found);
         read.map_err(|error| error.format(&mut command))
@@ -161,40 +212,53 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     Some(value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Run(Box<RunArgs>),
-    Work(Box<WorkArgs>),
-    Serve(Box<ServeArgs>),
-    Mcp(Box<McpArgs>),
-    Init(InitArgs),
-    Note(Box<NoteArgs>),
-    Rule(Box<RuleArgs>),
-    User(Box<UserArgs>),
-    Export(ExportArgs),
-    Import(ImportArgs),
-    Ui(UiArgs),
-    Runs(RunsArgs),
-    Show(ShowArgs),
-    Resume(ResumeArgs),
-    Approve(ApproveArgs),
-    Deny(DenyArgs),
-    Cancel(CancelArgs),
-    Replay(ReplayArgs),
-    Verify(VerifyArgs),
-    Fork(Box<ForkArgs>),
-    Models(ModelsArgs),
-    Store(StoreArgs),
-    Doctor(DoctorArgs),
-    Demo(DemoArgs),
-    New(NewArgs),
-    Config(ConfigArgs),
-    Schema(SchemaArgs),
-    Trust(TrustArgs),
-    Login(Box<LoginArgs>),
-    Logout(Box<LogoutArgs>),
-    Explain(ExplainArgs),
-    Completions(CompletionsArgs),
+/// Makes the commands, by their names, and the table of what each of them takes.
+macro_rules! commands {
+    ($($name:literal $variant:ident($args:ty),)*) => {
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $(#[command(name = $name)] $variant($args),)*
+        }
+
+        /// What each command takes.
+        const COMMANDS: &[(&str, fn(clap::Command) -> clap::Command)] =
+            &[$(($name, <$args as Args>::augment_args),)*];
+    };
+}
+
+commands! {
+    "run" Run(Box<RunArgs>),
+    "work" Work(Box<WorkArgs>),
+    "serve" Serve(Box<ServeArgs>),
+    "mcp" Mcp(Box<McpArgs>),
+    "init" Init(InitArgs),
+    "note" Note(Box<NoteArgs>),
+    "rule" Rule(Box<RuleArgs>),
+    "user" User(Box<UserArgs>),
+    "export" Export(ExportArgs),
+    "import" Import(ImportArgs),
+    "ui" Ui(UiArgs),
+    "runs" Runs(RunsArgs),
+    "show" Show(ShowArgs),
+    "resume" Resume(ResumeArgs),
+    "approve" Approve(ApproveArgs),
+    "deny" Deny(DenyArgs),
+    "cancel" Cancel(CancelArgs),
+    "replay" Replay(ReplayArgs),
+    "verify" Verify(VerifyArgs),
+    "fork" Fork(Box<ForkArgs>),
+    "models" Models(ModelsArgs),
+    "store" Store(StoreArgs),
+    "doctor" Doctor(DoctorArgs),
+    "demo" Demo(DemoArgs),
+    "new" New(NewArgs),
+    "config" Config(ConfigArgs),
+    "schema" Schema(SchemaArgs),
+    "trust" Trust(TrustArgs),
+    "login" Login(Box<LoginArgs>),
+    "logout" Logout(Box<LogoutArgs>),
+    "explain" Explain(ExplainArgs),
+    "completions" Completions(CompletionsArgs),
 }
 
 impl Command {
@@ -231,6 +295,57 @@ impl Command {
             | Self::Logout(_)
             | Self::Explain(_)
             | Self::Completions(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a person is shown, or `None` where the line is a command.
+    fn shown(read: Result<Cli, clap::Error>) -> Option<String> {
+        read.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_command_is_the_same_whether_or_not_the_others_are_set_up() {
+        for (name, _) in COMMANDS {
+            for more in [
+                &["-h"][..],
+                &["--help"],
+                &["--version"],
+                &["--no-such-flag"],
+                &["a", "b", "c", "d"],
+            ] {
+                let words = [&["bonded", name], more].concat();
+                let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+                let alone = Cli::read_with(Cli::command_with(|it| it == *name), &words);
+                let (alone, all) = (shown(alone), shown(Cli::read_with(Cli::command(), &words)));
+                assert_eq!(alone, all, "{words:?}");
+                assert_eq!(shown(Cli::read(&words)), all, "{words:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_that_are_wrong_are_answered_with_all_commands_in_mind() {
+        for line in [
+            "--help run",
+            "rum show",
+            "--store show run",
+            "--store run",
+            "help",
+            "help run",
+            "note",
+            "run --store",
+        ] {
+            let words: Vec<OsString> = std::iter::once("bonded")
+                .chain(line.split(' '))
+                .map(OsString::from)
+                .collect();
+            let all = shown(Cli::read_with(Cli::command(), &words));
+            assert_eq!(shown(Cli::read(&words)), all, "{line}");
         }
     }
 }

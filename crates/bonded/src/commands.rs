@@ -93,7 +93,7 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
         .enable_all()
         .build()
         .map_err(|error| CliError::new(Code::Internal, format!("cannot start: {error}")))?;
-    let store = cli.store.as_deref();
+    let store = cli.store();
     runtime.block_on(command(&cli.command, store, ground.as_ref()))
 }
 

@@ -11,22 +11,8 @@ use crate::config::Vocabulary;
 /// It is a sum over bytes, so that the time is in proportion to the text, whatever it holds.
 pub fn estimate_for(text: &str, vocabulary: Vocabulary) -> u64 {
     let sum = match measured::of(vocabulary) {
-        Some(begins) => {
-            let mut sum: u64 = 0;
-            walk(text, begins, |begun, often| {
-                sum += u64::from(u32::from(begun) * often);
-            });
-            sum
-        }
-        None => {
-            let mut sums = [0_u64; 4];
-            walk(text, &ALL, |begun: [u8; 4], often| {
-                for (sum, begun) in sums.iter_mut().zip(begun) {
-                    *sum += u64::from(u32::from(begun) * often);
-                }
-            });
-            sums.into_iter().fold(0, u64::max) + UNIT * repeated(text)
-        }
+        Some(begins) => walk::<OneSum>(text, begins),
+        None => walk::<FourSums>(text, &ALL) + UNIT * repeated(text),
     };
     // A token is a byte at least.
     sum.div_ceil(UNIT).min(text.len() as u64)
@@ -40,34 +26,140 @@ const RUN_BYTES_PER_TOKEN: u64 = 4;
 /// The tokens that runs of one letter add where it is not known how long those are that the vocabulary has. White space is
 /// left out: every vocabulary knows indentation.
 fn repeated(text: &str) -> u64 {
-    let runs = text.as_bytes().chunk_by(|one, other| one == other);
-    let long = runs.filter(|run| run.len() >= RUN_BYTES_MIN && !run[0].is_ascii_whitespace());
-    long.map(|run| run.len() as u64 / RUN_BYTES_PER_TOKEN).sum()
+    let bytes = text.as_bytes();
+    let (mut tokens, mut at) = (0, 0);
+    // A run that counts holds a whole block, wherever it begins, so that most of a text is looked at a block at a time.
+    while let Some(block) = bytes
+        .get(at..)
+        .and_then(|rest| rest.first_chunk::<RUN_BLOCK>())
+    {
+        if u128::from_ne_bytes(*block) != u128::from_ne_bytes([block[0]; RUN_BLOCK]) {
+            at += RUN_BLOCK;
+            continue;
+        }
+        let is_equal = |byte: &&u8| **byte == block[0];
+        let before = bytes[..at].iter().rev().take_while(is_equal).count();
+        let from_here = bytes[at..].iter().take_while(is_equal).count();
+        let run = before + from_here;
+        if run >= RUN_BYTES_MIN && !block[0].is_ascii_whitespace() {
+            tokens += run as u64 / RUN_BYTES_PER_TOKEN;
+        }
+        at += from_here;
+    }
+    tokens
 }
+
+/// Half of the shortest run that counts: one of that length holds a block at any multiple of this.
+const RUN_BLOCK: usize = RUN_BYTES_MIN / 2;
 
 /// A token more or less is nothing in a text as long as that.
 const HALVED_BYTES: usize = 2_048;
 
-/// Shows, for each byte, how often a token begins there, and how much more often because of the letter before it.
+/// Adds up how often tokens begin in the parts of a text.
+trait Sums: Default {
+    /// How often a token begins at a step, by vocabularies.
+    type Begun: Copy;
+
+    /// At one byte, and how much more often because of the letter before it.
+    fn add(&mut self, begun: Self::Begun, often: u8);
+
+    /// After at most [`PART_BYTES`] bytes, so that nothing overflows.
+    fn part_is_over(&mut self);
+
+    /// The largest of all sums.
+    fn largest(self) -> u64;
+}
+
+/// That of one vocabulary.
+#[derive(Default)]
+struct OneSum(u64);
+
+impl Sums for OneSum {
+    type Begun = u8;
+
+    #[inline]
+    fn add(&mut self, begun: u8, often: u8) {
+        self.0 += u64::from(u32::from(begun) * u32::from(often));
+    }
+
+    fn part_is_over(&mut self) {}
+
+    fn largest(self) -> u64 {
+        self.0
+    }
+}
+
+/// Those of the four that are measured, side by side in one word: the product of two bytes has room in 16 bits, and the
+/// sum of a part in 32.
+#[derive(Default)]
+struct FourSums {
+    even: u64,
+    odd: u64,
+    sums: [u64; 4],
+}
+
+/// The lower 16 bits of each half of a word.
+const EVEN_LANES: u64 = 0x0000_ffff_0000_ffff;
+
+impl Sums for FourSums {
+    type Begun = u64;
+
+    #[inline]
+    fn add(&mut self, begun: u64, often: u8) {
+        let products = begun * u64::from(often);
+        self.even += products & EVEN_LANES;
+        self.odd += (products >> 16) & EVEN_LANES;
+    }
+
+    fn part_is_over(&mut self) {
+        let (even, odd) = (
+            std::mem::take(&mut self.even),
+            std::mem::take(&mut self.odd),
+        );
+        let lower = u64::from(u32::MAX);
+        let part = [even & lower, odd & lower, even >> 32, odd >> 32];
+        for (sum, part) in self.sums.iter_mut().zip(part) {
+            *sum += part;
+        }
+    }
+
+    fn largest(self) -> u64 {
+        self.sums.into_iter().fold(0, u64::max)
+    }
+}
+
+/// No sum of so many products of two bytes is larger than 32 bits.
+const PART_BYTES: usize = 1 << 16;
+
+/// Adds up how often a token begins at each byte.
 ///
 /// The two halves of a longer text are gone through side by side, because each step waits for the one before it; what
 /// lies across the middle is about a token.
-#[inline]
-fn walk<T: Copy>(text: &str, begins: &Begins<T>, mut add: impl FnMut(T, u32)) {
+fn walk<S: Sums>(text: &str, begins: &Begins<S::Begun>) -> u64 {
     let middle = if text.len() < HALVED_BYTES {
         0
     } else {
         text.len() / 2
     };
     let (left, right) = text.as_bytes().split_at(middle);
-    let (mut one, mut other) = (Walk::START, Walk::START);
-    for (left, right) in left.iter().zip(right) {
-        one.step(*left, begins, &mut add);
-        other.step(*right, begins, &mut add);
+    let (beside, last) = right.split_at(left.len());
+    let (mut one, mut other, mut sums) = (Walk::START, Walk::START, S::default());
+    let parts = left
+        .chunks(PART_BYTES / 2)
+        .zip(beside.chunks(PART_BYTES / 2));
+    for (left, right) in parts {
+        for (left, right) in left.iter().zip(right) {
+            one.step(*left, begins, &mut sums);
+            other.step(*right, begins, &mut sums);
+        }
+        sums.part_is_over();
     }
-    for byte in &right[left.len()..] {
-        other.step(*byte, begins, &mut add);
+    // Shorter than a part: a text that is not halved, or one byte.
+    for byte in last {
+        other.step(*byte, begins, &mut sums);
     }
+    sums.part_is_over();
+    sums.largest()
 }
 
 /// Where in a text the automaton is.
@@ -84,12 +176,12 @@ impl Walk {
     };
 
     #[inline]
-    fn step<T: Copy>(&mut self, byte: u8, begins: &Begins<T>, add: &mut impl FnMut(T, u32)) {
+    fn step<S: Sums>(&mut self, byte: u8, begins: &Begins<S::Begun>, sums: &mut S) {
         let state = usize::from(self.state);
         // Both are below it; the compiler does not know, and would look each time.
         let class = usize::from(CLASS_OF[usize::from(byte)]) % CLASSES;
         let letter = usize::from(LETTER_OF[usize::from(byte)]) % LETTERS;
-        add(begins[state][class], PAIRS[self.before][letter].into());
+        sums.add(begins[state][class], PAIRS[self.before][letter]);
         self.state = NEXT[state][class];
         self.before = letter;
     }

@@ -58,18 +58,16 @@ pub(super) fn of(vocabulary: Vocabulary) -> Option<&'static Begins<u8>> {
     }
 }
 
-/// All that is measured, side by side.
-pub(super) static ALL: Begins<[u8; 4]> = {
-    let mut all = [[[0; 4]; CLASSES]; STATES];
+/// All that is measured, side by side in 16 bits each.
+pub(super) static ALL: Begins<u64> = {
+    let mut all = [[0; CLASSES]; STATES];
     let mut at = 0;
     while at < STATES * CLASSES {
         let (state, class) = (at / CLASSES, at % CLASSES);
-        all[state][class] = [
-            CLAUDE[state][class],
-            CL100K[state][class],
-            O200K[state][class],
-            QWEN[state][class],
-        ];
+        all[state][class] = CLAUDE[state][class] as u64
+            | (CL100K[state][class] as u64) << 16
+            | (O200K[state][class] as u64) << 32
+            | (QWEN[state][class] as u64) << 48;
         at += 1;
     }
     all

@@ -1,4 +1,4 @@
-use super::{Calibration, estimate_for};
+use super::{Calibration, cuts, estimate_for, measured};
 use crate::config::Vocabulary;
 
 /// What the vocabularies themselves count; `cargo xtask tokens` counts it again.
@@ -201,6 +201,67 @@ fn the_same_text_twice_has_twice_the_tokens() {
             let one = estimate_for(sample.text, vocabulary);
             let two = estimate_for(&twice, vocabulary);
             assert!(two.abs_diff(2 * one) <= 4, "{} {one} {two}", sample.name);
+        }
+    }
+}
+
+/// The same sums, one byte and one vocabulary after the other.
+fn plainly(text: &str) -> u64 {
+    let middle = match text.len() {
+        ..2_048 => 0,
+        bytes => bytes / 2,
+    };
+    let (left, right) = text.as_bytes().split_at(middle);
+    let mut most = 0;
+    for vocabulary in VOCABULARIES {
+        let begins = measured::of(vocabulary).expect("it is measured");
+        let mut sum = 0;
+        for half in [left, right] {
+            let (mut state, mut before) = (usize::from(cuts::START), 0);
+            for byte in half {
+                let class = usize::from(cuts::CLASS_OF[usize::from(*byte)]);
+                let letter = usize::from(measured::LETTER_OF[usize::from(*byte)]);
+                sum += u64::from(begins[state][class]) * u64::from(measured::PAIRS[before][letter]);
+                (state, before) = (usize::from(cuts::NEXT[state][class]), letter);
+            }
+        }
+        most = u64::max(most, sum);
+    }
+    let runs = text.as_bytes().chunk_by(|one, other| one == other);
+    let long = runs.filter(|run| run.len() >= 32 && !run[0].is_ascii_whitespace());
+    let repeated: u64 = long.map(|run| run.len() as u64 / 4).sum();
+    (most + measured::UNIT * repeated)
+        .div_ceil(measured::UNIT)
+        .min(text.len() as u64)
+}
+
+#[test]
+fn sums_side_by_side_are_those_of_each_vocabulary() {
+    let all: String = TEXTS.iter().map(|(_, text)| *text).collect();
+    let long = all.repeat(600_000 / all.len() + 1);
+    assert!(long.len() > 8 * 65_536, "several parts");
+    assert_eq!(estimate_for(&long, Vocabulary::Unknown), plainly(&long));
+    for (name, text) in TEXTS {
+        assert_eq!(
+            estimate_for(text, Vocabulary::Unknown),
+            plainly(text),
+            "{name}"
+        );
+    }
+    for length in (0..200).chain([2_047, 2_048, 2_049, 200_001]) {
+        for (before, letter, after) in [
+            ("", "a", ""),
+            ("b", "a", "b"),
+            ("an aside: ", "=", " end"),
+            ("x", " ", "y"),
+        ] {
+            let text = format!("{before}{}{after}", letter.repeat(length)).repeat(3);
+            let what = format!("{before:?}, {length} times {letter:?}, {after:?}");
+            assert_eq!(
+                estimate_for(&text, Vocabulary::Unknown),
+                plainly(&text),
+                "{what}"
+            );
         }
     }
 }
