@@ -54,7 +54,7 @@ impl Run {
         let counted = tokens.filter(|_| call.tag.is_none());
         let charged = match counted {
             Some(tokens) => tokens.saturating_add(MESSAGE_TOKENS),
-            None => self.meter.message_tokens(&message),
+            None => self.meter.answer_tokens(&message),
         };
         self.note_output(call, text, outcome, latency_ms, charged);
         let gathered = std::mem::take(&mut self.scratch.gathered);

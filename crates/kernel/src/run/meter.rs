@@ -4,7 +4,7 @@ use crate::context::{self, Context, Projection, RequestExtras};
 use crate::event::{Answer, RunStarted};
 use crate::model::{Message, Offer};
 use crate::text::Text;
-use crate::tokens::Gauge;
+use crate::tokens::{Gauge, MESSAGE_TOKENS};
 use crate::tool::{Catalog, is_terminal};
 
 use super::outputs::Output;
@@ -17,6 +17,8 @@ pub(crate) struct Meter {
     pub(crate) schema: SchemaTokens,
     /// The target of the request under way, and what it was estimated at.
     estimate: Option<(u32, u64)>,
+    /// The output that was estimated last, which comes to the conversation next: a long text is gone through once.
+    weighed: Option<(Text, u64)>,
 }
 
 /// The tokens of the tools, by what is offered.
@@ -49,6 +51,23 @@ impl Meter {
             gauge,
             schema,
             estimate: None,
+            weighed: None,
+        }
+    }
+
+    /// Notes what an output was estimated at.
+    pub(crate) fn weighed(&mut self, output: &Text, tokens: u64) {
+        self.weighed = Some((output.clone(), tokens));
+    }
+
+    /// What the answer to a call adds to the next request.
+    pub(super) fn answer_tokens(&mut self, message: &Message) -> u64 {
+        let weighed = self.weighed.take();
+        match (message, weighed) {
+            (Message::Tool { text, .. }, Some((output, tokens))) if *text == output => {
+                MESSAGE_TOKENS + tokens
+            }
+            _ => self.message_tokens(message),
         }
     }
 

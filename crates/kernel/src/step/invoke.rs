@@ -255,17 +255,22 @@ impl Stepper<'_> {
         let dropped = self.admit(&output, tokens);
         let shown_bytes = dropped.as_ref().and_then(|it| it.shown_bytes);
         let is_dropped = dropped.is_some() && shown_bytes.is_none();
-        let fitted =
-            shown_bytes.map(|bytes| paging::fitted(&output.text, bytes, self.run.turn, call));
+        let text: Text = if is_dropped {
+            DROPPED.into()
+        } else if let Some(bytes) = shown_bytes {
+            paging::fitted(&output.text, bytes, self.run.turn, call).into()
+        } else {
+            let whole = output.text.into();
+            if output.tokens.is_none() {
+                self.run.meter.weighed(&whole, tokens);
+            }
+            whole
+        };
         self.emit(Event::ToolFinished(Box::new(ToolFinished {
             call,
             tool,
             outcome: if is_dropped { Outcome::Failed } else { outcome },
-            output: if is_dropped {
-                DROPPED.into()
-            } else {
-                fitted.unwrap_or(output.text).into()
-            },
+            output: text,
             cut_from_bytes: output.cut_from_bytes,
             original: output.original.map(Into::into),
             latency_ms: output.latency_ms,

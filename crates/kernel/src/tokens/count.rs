@@ -1,7 +1,7 @@
 //! One pass over a text that adds up how often a token begins at each of its bytes.
 
-use super::cuts::{CLASS_OF, CLASSES, NEXT, START};
-use super::measured::{self, ALL, Begins, LETTER_OF, LETTERS, PAIRS, UNIT};
+use super::cuts::{CLASSES, START, STATES};
+use super::measured::{self, LETTERS, OF_ALL, Tables, UNIT};
 use crate::config::Vocabulary;
 
 /// The tokens of a text as they were measured on texts of its kind: near the true count, on either side of it; where
@@ -11,8 +11,8 @@ use crate::config::Vocabulary;
 /// It is a sum over bytes, so that the time is in proportion to the text, whatever it holds.
 pub fn estimate_for(text: &str, vocabulary: Vocabulary) -> u64 {
     let sum = match measured::of(vocabulary) {
-        Some(begins) => walk::<OneSum>(text, begins),
-        None => walk::<FourSums>(text, &ALL) + UNIT * repeated(text),
+        Some(tables) => walk::<OneSum>(text, tables),
+        None => walk::<FourSums>(text, &OF_ALL) + UNIT * repeated(text),
     };
     // A token is a byte at least.
     sum.div_ceil(UNIT).min(text.len() as u64)
@@ -39,7 +39,9 @@ fn repeated(text: &str) -> u64 {
         }
         let is_equal = |byte: &&u8| **byte == block[0];
         let before = bytes[..at].iter().rev().take_while(is_equal).count();
-        let from_here = bytes[at..].iter().take_while(is_equal).count();
+        let (blocks, _) = bytes[at..].as_chunks::<RUN_BLOCK>();
+        let whole = RUN_BLOCK * blocks.iter().take_while(|it| *it == block).count();
+        let from_here = whole + bytes[at + whole..].iter().take_while(is_equal).count();
         let run = before + from_here;
         if run >= RUN_BYTES_MIN && !block[0].is_ascii_whitespace() {
             tokens += run as u64 / RUN_BYTES_PER_TOKEN;
@@ -135,7 +137,7 @@ const PART_BYTES: usize = 1 << 16;
 ///
 /// The two halves of a longer text are gone through side by side, because each step waits for the one before it; what
 /// lies across the middle is about a token.
-fn walk<S: Sums>(text: &str, begins: &Begins<S::Begun>) -> u64 {
+fn walk<S: Sums>(text: &str, tables: &Tables<S::Begun>) -> u64 {
     let middle = if text.len() < HALVED_BYTES {
         0
     } else {
@@ -149,14 +151,14 @@ fn walk<S: Sums>(text: &str, begins: &Begins<S::Begun>) -> u64 {
         .zip(beside.chunks(PART_BYTES / 2));
     for (left, right) in parts {
         for (left, right) in left.iter().zip(right) {
-            one.step(*left, begins, &mut sums);
-            other.step(*right, begins, &mut sums);
+            one.step(*left, tables, &mut sums);
+            other.step(*right, tables, &mut sums);
         }
         sums.part_is_over();
     }
     // Shorter than a part: a text that is not halved, or one byte.
     for byte in last {
-        other.step(*byte, begins, &mut sums);
+        other.step(*byte, tables, &mut sums);
     }
     sums.part_is_over();
     sums.largest()
@@ -164,25 +166,26 @@ fn walk<S: Sums>(text: &str, begins: &Begins<S::Begun>) -> u64 {
 
 /// Where in a text the automaton is.
 struct Walk {
-    state: u8,
-    /// The letter before, as [`PAIRS`] has it.
-    before: usize,
+    /// The first entry of its state's row.
+    row: u16,
+    /// The first entry of the row of the letter before, in the table of pairs.
+    before: u16,
 }
 
 impl Walk {
     const START: Self = Self {
-        state: START,
+        row: START as u16 * CLASSES as u16,
         before: 0,
     };
 
-    #[inline]
-    fn step<S: Sums>(&mut self, byte: u8, begins: &Begins<S::Begun>, sums: &mut S) {
-        let state = usize::from(self.state);
-        // Both are below it; the compiler does not know, and would look each time.
-        let class = usize::from(CLASS_OF[usize::from(byte)]) % CLASSES;
-        let letter = usize::from(LETTER_OF[usize::from(byte)]) % LETTERS;
-        sums.add(begins[state][class], PAIRS[self.before][letter]);
-        self.state = NEXT[state][class];
-        self.before = letter;
+    #[inline(always)]
+    fn step<S: Sums>(&mut self, byte: u8, tables: &Tables<S::Begun>, sums: &mut S) {
+        let [class, letter] = tables.of_byte[usize::from(byte)].to_le_bytes();
+        // They are below it anyway; the compiler does not know, and would look each time.
+        let at = usize::from(self.row | u16::from(class)) % (STATES * CLASSES);
+        let pair = usize::from(self.before | u16::from(letter)) % (LETTERS * LETTERS);
+        sums.add(tables.begins[at], tables.pairs[pair]);
+        self.row = tables.next[at];
+        self.before = u16::from(letter) * LETTERS as u16;
     }
 }

@@ -2,7 +2,7 @@
 //! some megabytes of prose, code, JSON, logs, Markdown, Chinese, other scripts and base64. Written by
 //! `cargo xtask tokens --measure`; the files are not to be edited by hand.
 
-use super::cuts::{CLASSES, STATES};
+use super::cuts::{CLASS_OF, CLASSES, NEXT, STATES};
 use crate::config::Vocabulary;
 
 /// A token, as the product of an entry of [`Begins`] and one of [`PAIRS`].
@@ -47,19 +47,64 @@ static CL100K: Begins<u8> = read(include_bytes!("measured/cl100k.txt"));
 static O200K: Begins<u8> = read(include_bytes!("measured/o200k.txt"));
 static QWEN: Begins<u8> = read(include_bytes!("measured/qwen.txt"));
 
+/// All that is needed for a step, in one place and flat: a walk has few registers, one address serves for all tables, and
+/// one index for two of them.
+pub(super) struct Tables<T: 'static> {
+    /// The class of each byte, and its letter in the upper half.
+    pub(super) of_byte: [u16; 256],
+    /// The first entry of the next state's row.
+    pub(super) next: [u16; STATES * CLASSES],
+    pub(super) begins: [T; STATES * CLASSES],
+    pub(super) pairs: [u8; LETTERS * LETTERS],
+}
+
+impl<T: Copy> Tables<T> {
+    const fn with(begins: &Begins<T>) -> Self {
+        let mut tables = Self {
+            of_byte: [0; 256],
+            next: [0; STATES * CLASSES],
+            begins: [begins[0][0]; STATES * CLASSES],
+            pairs: [0; LETTERS * LETTERS],
+        };
+        let mut at = 0;
+        while at < 256 {
+            tables.of_byte[at] = CLASS_OF[at] as u16 | (LETTER_OF[at] as u16) << 8;
+            at += 1;
+        }
+        at = 0;
+        while at < STATES * CLASSES {
+            let (state, class) = (at / CLASSES, at % CLASSES);
+            tables.next[at] = NEXT[state][class] as u16 * CLASSES as u16;
+            tables.begins[at] = begins[state][class];
+            at += 1;
+        }
+        at = 0;
+        while at < LETTERS * LETTERS {
+            tables.pairs[at] = PAIRS[at / LETTERS][at % LETTERS];
+            at += 1;
+        }
+        tables
+    }
+}
+
+static OF_CLAUDE: Tables<u8> = Tables::with(&CLAUDE);
+static OF_CL100K: Tables<u8> = Tables::with(&CL100K);
+static OF_O200K: Tables<u8> = Tables::with(&O200K);
+static OF_QWEN: Tables<u8> = Tables::with(&QWEN);
+
 /// What is measured for a vocabulary, if it is a known one.
-pub(super) fn of(vocabulary: Vocabulary) -> Option<&'static Begins<u8>> {
+pub(super) fn of(vocabulary: Vocabulary) -> Option<&'static Tables<u8>> {
     match vocabulary {
         Vocabulary::Unknown => None,
-        Vocabulary::Claude => Some(&CLAUDE),
-        Vocabulary::Cl100k => Some(&CL100K),
-        Vocabulary::O200k => Some(&O200K),
-        Vocabulary::Qwen => Some(&QWEN),
+        Vocabulary::Claude => Some(&OF_CLAUDE),
+        Vocabulary::Cl100k => Some(&OF_CL100K),
+        Vocabulary::O200k => Some(&OF_O200K),
+        Vocabulary::Qwen => Some(&OF_QWEN),
     }
 }
 
 /// All that is measured, side by side in 16 bits each.
-pub(super) static ALL: Begins<u64> = {
+pub(super) static OF_ALL: Tables<u64> = {
     let mut all = [[0; CLASSES]; STATES];
     let mut at = 0;
     while at < STATES * CLASSES {
@@ -70,7 +115,7 @@ pub(super) static ALL: Begins<u64> = {
             | (QWEN[state][class] as u64) << 48;
         at += 1;
     }
-    all
+    Tables::with(&all)
 };
 
 /// A table of bytes from its lines: two digits for each, in base 16.
