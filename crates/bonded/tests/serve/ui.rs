@@ -402,7 +402,8 @@ fn what_a_model_says_in_another_process_is_seen_only_while_somebody_watches() {
     let provider = Provider::start().held();
     provider.say([
         provider::call("read", json!({ "path": "notes.txt" })),
-        provider::streamed_text("Once upon a time", 1),
+        // Said slowly: what the log has already is not sent once more.
+        provider::streamed_text("Once upon a time", 1).paused_ms(60),
         provider::call("done", json!({ "reason": "told" })),
     ]);
     let url = provider.base_url();

@@ -58,7 +58,7 @@ impl ReadRun {
             source,
         };
         let mut parts = LogParts::new(host.store.clone(), id.clone());
-        let first = parts.next().await?.unwrap_or_default();
+        let first = parts.next().await?;
         let mut books = Bookkeeper::default();
         // Of the books only the agents are asked for, which the first entry names.
         if let Some(started) = first.first() {
@@ -72,11 +72,14 @@ impl ReadRun {
             children: vec![],
         };
         first.iter().for_each(|entry| read.take(&books, entry));
-        while let Some(part) = parts.next().await? {
+        loop {
+            let part = parts.next().await?;
+            if part.is_empty() {
+                return Ok(read);
+            }
             replay_on(&mut read.run, &part).map_err(bad_log)?;
             part.iter().for_each(|entry| read.take(&books, entry));
         }
-        Ok(read)
     }
 
     fn take(&mut self, books: &Bookkeeper, entry: &Entry) {

@@ -158,23 +158,21 @@ impl Asked {
             is_final: false,
         };
         let mut parts = LogParts::new(store.clone(), id.clone());
-        while let Some(part) = parts.next().await? {
-            for entry in part {
-                asked.is_final = entry.turn > turn;
-                if asked.is_final {
-                    break;
-                }
+        loop {
+            let part = parts.next().await?;
+            asked.is_final = part.iter().any(|entry| entry.turn > turn);
+            let is_over = asked.is_final || part.is_empty();
+            for entry in part.into_iter().take_while(|entry| entry.turn <= turn) {
                 asked.take(entry)?;
             }
-            if asked.is_final {
-                break;
+            if is_over {
+                asked.held = vec![];
+                return Ok(asked);
             }
             if asked.expected.is_none() {
                 asked.go_on()?;
             }
         }
-        asked.held = vec![];
-        Ok(asked)
     }
 
     fn take(&mut self, entry: Entry) -> Result<(), ConsoleRefusal> {
