@@ -13,12 +13,14 @@ const PART_ENTRIES: usize = 512;
 /// How many parts are read ahead of a log that has more than one.
 const AHEAD: usize = 2;
 
+type ReadPart = JoinHandle<Result<Vec<Entry>, StoreError>>;
+
 /// The entries of a run from its first one on.
 pub(super) struct LogParts {
     store: Arc<dyn Store>,
     run: RunId,
     /// The next parts, in order, each with the entry after which it begins.
-    reading: VecDeque<(u64, JoinHandle<Result<Vec<Entry>, StoreError>>)>,
+    reading: VecDeque<(u64, ReadPart)>,
     /// After which entry the part begins that is not being read yet.
     after: u64,
     /// The last entry that was given.
