@@ -164,7 +164,7 @@ fn a_long_log_is_read_to_its_end_and_a_long_request_in_pages() {
     let place = Place::new();
     place.write("work/notes.txt", "notes\n");
     let read = json!({ "tool": "read", "arguments": { "path": "notes.txt" } });
-    let many = json!({ "text": "Step.", "calls": vec![read; 300], "repeat": 3 });
+    let many = json!({ "text": "Step.", "calls": vec![read; 300], "repeat": 8 });
     let model = place.script(&[many, done("read")]);
     let words = "run --id l1 --no-prompt --max-calls 300 --no-progress 0 --model";
     let words: Vec<&str> = words.split(' ').chain([&*model, "Read."]).collect();
@@ -175,9 +175,9 @@ fn a_long_log_is_read_to_its_end_and_a_long_request_in_pages() {
     let entries = place.bonded(&["show", "l1", "--json"]).stdout;
     let page = browser.get("/api/runs/l1");
     assert_eq!(page["chain"]["entries"], entries.lines().count(), "{page}");
-    // The system's text, the goal, and three turns of a reply and 300 outputs.
-    let total = 2 + 3 * 301;
-    let saw = |query: &str| browser.get(&format!("/api/runs/l1/saw/4{query}"));
+    // The system's text, the goal, and eight turns of a reply and 300 outputs.
+    let total = 2 + 8 * 301;
+    let saw = |query: &str| browser.get(&format!("/api/runs/l1/saw/9{query}"));
     let first = saw("");
     assert_eq!(first["total"], total, "{}", first["total"]);
     assert_eq!(first["firstNew"], total - 301);
@@ -194,7 +194,7 @@ fn a_long_log_is_read_to_its_end_and_a_long_request_in_pages() {
         messages.extend(some.iter().map(|it| it["role"].clone()));
     }
     let tools = messages.iter().filter(|role| **role == "tool").count();
-    assert_eq!((messages.len(), tools), (total, 900));
+    assert_eq!((messages.len(), tools), (total, 2400));
     assert_eq!(saw(&format!("?from={total}"))["messages"], json!([]));
 }
 

@@ -54,7 +54,7 @@ fn nothing_is_told_of_what_happens_after_another_process_shut_a_client_out() {
         let mut sockets = followers(&server, &client, &note);
         server.write(&note, 1);
         for socket in &mut sockets {
-            assert_eq!(socket.next()["event_seq"].is_u64(), true, "{shut_out}");
+            assert!(socket.next()["event_seq"].is_u64(), "{shut_out}");
         }
         let id = format!("unhex('{}')", id.replace('-', ""));
         let shut_out = shut_out.replace('X', &id);
