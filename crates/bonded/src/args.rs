@@ -176,10 +176,10 @@ impl Cli {
                     .iter()
                     .any(|(name, _)| first.is_some_and(|it| it == name))
             };
-            match error.kind() {
-                ErrorKind::DisplayHelp if begins_with_its_name() => Err(error),
-                _ => Self::read_with(Self::command(), words),
+            if error.kind() == ErrorKind::DisplayHelp && begins_with_its_name() {
+                return Err(error);
             }
+            Self::read_with(Self::command(), words)
         })
     }
 

@@ -123,3 +123,30 @@ test('a turn of 5,000 calls shows some of them', async () => {
   assert.ok(nodes < 3000, `${nodes} nodes`);
   await context.close();
 });
+
+test('a request of 5,000 messages is shown in pages, and is copied whole', async () => {
+  const world = usualWorld();
+  world.add('wide0001', many('wide0001', 2, 5000), { turns: 2 });
+  const { page, context } = await open('/runs/wide0001/saw/2', { world });
+  await page.waitForSelector('.msg.new');
+  assert.match(await page.locator('.saw-head').innerText(), /5,003 messages/);
+  const { longest } = await worked(page, async () => {
+    for (const after of ['4,703', '4,603']) {
+      await page.getByRole('button', { name: 'show 100', exact: true }).last().click();
+      await until(page, (n) => document.querySelector('.saw').innerText.includes(`${n} messages after`), after);
+    }
+  });
+  console.log(`# a request of 5,000 messages: ${Math.round(longest)} ms at a stretch`);
+  assert.ok(longest < FRAME_MAX, `${longest} ms`);
+  await page.getByText('200 messages before').waitFor();
+  const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+  assert.ok(nodes < 3000, `${nodes} nodes`);
+  await page.getByRole('button', { name: 'show 100', exact: true }).first().click();
+  await page.getByText('100 messages before').waitFor();
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Copy', exact: true }).click();
+  await page.getByText('The request is copied').waitFor({ state: 'attached' });
+  const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+  assert.equal(copied.messages.length, 5003);
+  await context.close();
+});

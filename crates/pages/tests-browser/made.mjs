@@ -161,7 +161,7 @@ export class World {
     const text = /^entries\/(\d+)\/text$/.exec(rest);
     if (text) return this.text(entries[Number(text[1]) - 1], query);
     const saw = /^saw\/(\d+)$/.exec(rest);
-    if (saw) return sawOf(it, entries, Number(saw[1]));
+    if (saw) return sawOf(it, entries, Number(saw[1]), query);
     return {};
   }
 
@@ -194,14 +194,17 @@ export class World {
 
 export const refusal = (status, code, message) => [status, { error: { code, message, request_id: 'req-7f3a0c' } }];
 
-function sawOf(it, entries, turn) {
+function sawOf(it, entries, turn, query) {
   const messages = [{ role: 'system', text: 'You are an agent.', isNew: turn === 1 }, { role: 'user', text: it.goal, isNew: turn === 1 }];
   for (const entry of entries.filter((at) => at.turn < turn)) {
     const isNew = entry.turn === turn - 1;
     if (entry.kind === 'decision_made') messages.push({ role: 'assistant', text: entry.data.answer.text, calls: entry.data.calls, isNew });
     if (entry.kind === 'tool_finished') messages.push({ role: 'tool', text: entry.data.tool === 'read' ? `<untrusted-c8>${entry.data.output}</untrusted-c8>` : entry.data.output, call: 'x', isNew });
   }
-  return { turn, messages, tools: ['list', 'read', 'edit', 'run', 'done'], estimatedTokens: 3320 };
+  const [total, firstNew] = [messages.length, messages.findIndex((at) => at.isNew)];
+  const from = Number(query.get('from') ?? Math.max(0, Math.min(firstNew - 6, total - 50)));
+  const page = messages.slice(from, from + Number(query.get('limit') ?? 200));
+  return { turn, total, firstNew: firstNew < 0 ? null : firstNew, from, messages: page, tools: ['list', 'read', 'edit', 'run', 'done'], estimatedTokens: 3320 };
 }
 
 /** The usual world: a run that is done, one that waits, one that runs, one that was interrupted, and older ones. */

@@ -20,7 +20,7 @@ impl Server {
         loop {
             let mut watcher = self.watchers.watch(run);
             let head = self.head(run).await?;
-            if head.is_some_and(|head| head.seq > seq) || watcher.beyond(seq).await {
+            if head.is_some_and(|head| head.seq > seq) || watcher.beyond(seq).await.is_some() {
                 return Ok(());
             }
         }

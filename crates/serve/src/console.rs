@@ -12,6 +12,7 @@ mod entries;
 mod inbox;
 mod item_page;
 mod list_watch;
+mod log_parts;
 mod marks;
 #[cfg(test)]
 mod openapi;
@@ -42,6 +43,7 @@ use access::Door;
 use list_watch::ListWatch;
 use marks::Marks;
 use run_feed::RunFeeds;
+use saw::LastSaw;
 
 /// How long requests under way may take when the server stops.
 const STOP_AFTER: std::time::Duration = std::time::Duration::from_secs(2);
@@ -63,6 +65,7 @@ pub(crate) struct Console {
     list_watch: ListWatch,
     feeds: RunFeeds,
     marks: Marks,
+    last_saw: LastSaw,
     stop: CancellationToken,
 }
 
@@ -84,6 +87,7 @@ impl Console {
             list_watch: ListWatch::new(host.store.clone()),
             feeds: RunFeeds::new(host.store.clone()),
             marks: Marks::default(),
+            last_saw: LastSaw::default(),
             host,
             door,
             resumer,

@@ -158,7 +158,7 @@ impl SqliteStore {
             let mut watcher = self.watchers.watch(run);
             let run = run.clone();
             let found = self.ask(|done| Task::Look { run, done }).await?;
-            if found > seq || watcher.beyond(seq).await {
+            if found > seq || watcher.beyond(seq).await.is_some() {
                 return Ok(());
             }
         }

@@ -83,16 +83,11 @@ impl<K: Ord> Watchers<K> {
 }
 
 impl<K: Ord> Watcher<K> {
-    /// Resolves with true when a sequence number beyond `seq` was published, with false when the watchers
-    /// were dismissed.
-    pub async fn beyond(&mut self, seq: u64) -> bool {
-        match &mut self.seq {
-            Some(receiver) => receiver
-                .wait_for(|published| *published > seq)
-                .await
-                .is_ok(),
-            None => false,
-        }
+    /// Resolves with the newest sequence number once one beyond `seq` was published, and with `None` when the
+    /// watchers were dismissed.
+    pub async fn beyond(&mut self, seq: u64) -> Option<u64> {
+        let published = self.seq.as_mut()?.wait_for(|published| *published > seq);
+        published.await.ok().map(|published| *published)
     }
 }
 

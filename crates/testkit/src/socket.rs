@@ -183,6 +183,11 @@ impl Socket {
         }
     }
 
+    /// Whether nothing that has come waits to be asked for.
+    pub fn has_nothing(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Asks, and gives the answer; what comes before it waits.
     #[track_caller]
     pub fn ask(&mut self, mut message: Value) -> Value {

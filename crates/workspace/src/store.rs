@@ -14,6 +14,7 @@ mod codes;
 #[cfg(test)]
 mod cost;
 mod error;
+mod followed_stream;
 mod left;
 mod links;
 mod members;
@@ -41,6 +42,7 @@ use bonded_workspace_rules::Refused;
 pub use access::{ListedSession, ListedToken, LoginSession, proof_id};
 pub use automation::{QueuedRuns, RunFilter};
 pub use error::WorkspaceError;
+pub use followed_stream::FollowedStream;
 pub use left::{
     Closing, IssueState, ListedAttachment, ListedIssue, ListedNotice, NOTICES_MARKED_MAX,
 };

@@ -160,6 +160,45 @@ fn a_run_is_shown_with_its_entries_and_what_the_model_saw() {
 }
 
 #[test]
+fn a_long_log_is_read_to_its_end_and_a_long_request_in_pages() {
+    let place = Place::new();
+    place.write("work/notes.txt", "notes\n");
+    let read = json!({ "tool": "read", "arguments": { "path": "notes.txt" } });
+    let many = json!({ "text": "Step.", "calls": vec![read; 300], "repeat": 8 });
+    let model = place.script(&[many, done("read")]);
+    let words = "run --id l1 --no-prompt --max-calls 300 --no-progress 0 --model";
+    let words: Vec<&str> = words.split(' ').chain([&*model, "Read."]).collect();
+    let ran = place.bonded(&words);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let pages = Pages::open(&place);
+    let browser = Browser::of(&pages);
+    let entries = place.bonded(&["show", "l1", "--json"]).stdout;
+    let page = browser.get("/api/runs/l1");
+    assert_eq!(page["chain"]["entries"], entries.lines().count(), "{page}");
+    // The system's text, the goal, and eight turns of a reply and 300 outputs.
+    let total = 2 + 8 * 301;
+    let saw = |query: &str| browser.get(&format!("/api/runs/l1/saw/9{query}"));
+    let first = saw("");
+    assert_eq!(first["total"], total, "{}", first["total"]);
+    assert_eq!(first["firstNew"], total - 301);
+    assert_eq!(first["from"], total - 301 - 6);
+    assert_eq!(first["messages"].as_array().map(Vec::len), Some(200));
+    assert_eq!(first["messages"][5]["isNew"], false);
+    assert_eq!(first["messages"][6]["isNew"], true);
+    let mut messages = vec![];
+    while messages.len() < total {
+        let from = messages.len();
+        let page = saw(&format!("?from={from}&limit=250"));
+        let some = page["messages"].as_array().expect("a list");
+        assert!(!some.is_empty(), "{page}");
+        messages.extend(some.iter().map(|it| it["role"].clone()));
+    }
+    let tools = messages.iter().filter(|role| **role == "tool").count();
+    assert_eq!((messages.len(), tools), (total, 2400));
+    assert_eq!(saw(&format!("?from={total}"))["messages"], json!([]));
+}
+
+#[test]
 fn a_verdict_counts_for_the_call_that_was_shown_and_the_run_goes_on_without_the_pages() {
     let place = waiting_run();
     let pages = Pages::open(&place);
@@ -402,7 +441,8 @@ fn what_a_model_says_in_another_process_is_seen_only_while_somebody_watches() {
     let provider = Provider::start().held();
     provider.say([
         provider::call("read", json!({ "path": "notes.txt" })),
-        provider::streamed_text("Once upon a time", 1),
+        // Said slowly: what the log has already is not sent once more.
+        provider::streamed_text("Once upon a time", 1).paused_ms(60),
         provider::call("done", json!({ "reason": "told" })),
     ]);
     let url = provider.base_url();

@@ -17,6 +17,7 @@ mod provider_shapes;
 mod providers;
 mod saying;
 mod server;
+mod shut_out;
 mod starts;
 mod vault;
 mod works;

@@ -27,7 +27,8 @@
  *   sources: Source[], sourcesLeft?: number, may?: string[] }} Waiting
  * @typedef {{ role: string, text: string | { cut: Cut }, calls?: { id: string, tool: string, arguments: string }[],
  *   call?: string, isNew: boolean }} Message
- * @typedef {{ turn: number, messages: Message[], tools: string[], estimatedTokens: number | null }} Saw
+ * @typedef {{ turn: number, total: number, firstNew: number | null, from: number, messages: Message[], tools: string[],
+ *   estimatedTokens: number | null }} Saw
  * @typedef {{ version: string, kind: 'store' | 'agents' | 'workspace', has: string[],
  *   login: 'link' | 'token' | 'password', needsSetup?: boolean, now: number }} Site
  * @typedef {{ max: number, used: number | null }} Used

@@ -16,7 +16,7 @@ use super::plans::{self, PlanDto, PlanListDto};
 use super::refusal::ConsoleRefusal;
 use super::rows::{self, ListQuery, RunListDto};
 use super::run_page::{self, RunPageDto};
-use super::saw::{self, SawDto};
+use super::saw::{self, SawDto, SawPage};
 use super::stream;
 use super::verdicts::{
     self, Answer, CancelBody, ForkBody, ForkedDto, RecordedDto, ReplayedDto, VerdictBody,
@@ -98,7 +98,17 @@ pub(super) fn asked_of(ask: &ConsoleAsk, text: CutText, name: &str) -> Answered<
 
 pub(super) async fn saw_turn(ask: ConsoleAsk) -> Answered<SawDto> {
     let run = ask.run(Deed::Read).await?.run;
-    saw::saw(&ask.console.host, &run, ask.number("turn")?).await
+    let from = ask.query.read("from", "a whole number")?;
+    let most = saw::MESSAGES_MAX as u64;
+    let limit = ask.query.number("limit", saw::MESSAGES as u64, 1..=most)?;
+    let page = SawPage {
+        from,
+        limit: limit as usize,
+        is_whole: ask.query.flag("whole")?,
+    };
+    let console = &ask.console;
+    let turn = ask.number("turn")?;
+    saw::saw(&console.host, &console.last_saw, &run, turn, page).await
 }
 
 /// In parts, as they are read: a long log is never in memory as a whole.

@@ -12,6 +12,8 @@ use tokio::sync::watch;
 
 /// Between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(250);
+/// After a change: the pages ask for the list again then, so that changes are told together.
+const CHANGED_PAUSE: Duration = Duration::from_millis(500);
 /// A look is made at least so often: a process that dies changes no file, but its runs are interrupted then.
 const LOOK_AFTER: u32 = 8;
 /// So many of the newest are compared.
@@ -26,8 +28,19 @@ pub(super) struct ListWatch {
 
 /// What one page holds: the task that looks ends with the last of them.
 pub(super) struct ListChanges {
-    pub(super) changes: watch::Receiver<u64>,
+    changes: watch::Receiver<u64>,
     _sender: Arc<watch::Sender<u64>>,
+}
+
+impl ListChanges {
+    /// The list's version once it is another one. It may be given up at any time.
+    pub(super) async fn next(&mut self) -> u64 {
+        // The task that looks lives as long as we do.
+        if self.changes.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        *self.changes.borrow_and_update()
+    }
 }
 
 impl ListWatch {
@@ -57,8 +70,9 @@ impl ListWatch {
 /// Looks until no page is left.
 async fn look(store: Arc<dyn Store>, changes: Weak<watch::Sender<u64>>) {
     let (mut seen, mut stamps, mut pauses) = (None, vec![], 0);
+    let mut pause = PAUSE;
     loop {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(std::mem::replace(&mut pause, PAUSE)).await;
         let Some(changes) = changes.upgrade() else {
             return;
         };
@@ -75,6 +89,7 @@ async fn look(store: Arc<dyn Store>, changes: Weak<watch::Sender<u64>>) {
         // The first look counts as a change: whatever happened before it, the pages have not been told of.
         if seen.replace(print) != Some(print) {
             changes.send_modify(|version| *version += 1);
+            pause = CHANGED_PAUSE;
         }
     }
 }

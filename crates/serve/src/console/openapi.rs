@@ -125,9 +125,12 @@ fn schema(route: &ConsoleRoute, name: &str) -> Value {
         "limit" if route.path == "/api/runs" => {
             json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 })
         }
+        "limit" if route.path.ends_with("/saw/{turn}") => {
+            json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 200 })
+        }
         "limit" => json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 500 }),
         "state" => json!({ "type": "string", "enum": super::rows::STATES }),
-        "untrusted" => json!({ "type": "boolean" }),
+        "untrusted" | "whole" => json!({ "type": "boolean" }),
         "run_id" | "plan_id" | "item_id" | "run" | "before" | "q" | "agent" | "at" | "find"
         | "download" => json!({ "type": "string" }),
         unknown => panic!("what is {unknown}?"),

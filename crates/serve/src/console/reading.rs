@@ -1,4 +1,4 @@
-//! A run with what only its entries say, read in parts: a long log is never in memory as a whole.
+//! A run with what only its entries say.
 
 use std::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use bonded_host::{Host, HostError};
 use bonded_kernel::{Entry, Event, Run, RunId, replay, replay_on};
 use serde::Serialize;
 
-/// How many entries are read at a time.
-const PART_ENTRIES: usize = 128;
+use super::log_parts::LogParts;
+
 /// Of the outputs that nobody vouches for, those whose texts are given: what a call was copied from is most often near it.
 const SOURCE_TEXTS_MAX: usize = 8;
 const SOURCE_BYTES_MAX: usize = 32_768;
@@ -57,28 +57,32 @@ impl ReadRun {
             run: id.clone(),
             source,
         };
+        let mut parts = LogParts::new(host.store.clone(), id.clone());
+        let first = parts.next().await?;
         let mut books = Bookkeeper::default();
-        let mut part = host.store.load_part(id, 0, PART_ENTRIES).await?;
+        // Of the books only the agents are asked for, which the first entry names.
+        if let Some(started) = first.first() {
+            books.take(started);
+        }
         let mut read = Self {
-            run: replay(&part).map_err(bad_log)?,
+            run: replay(&first).map_err(bad_log)?,
             reply: String::new(),
             sources: VecDeque::new(),
             sources_left: 0,
             children: vec![],
         };
+        first.iter().for_each(|entry| read.take(&books, entry));
         loop {
-            part.iter().for_each(|entry| read.take(&mut books, entry));
-            if part.len() < PART_ENTRIES {
+            let part = parts.next().await?;
+            if part.is_empty() {
                 return Ok(read);
             }
-            let after = read.run.head().seq;
-            part = host.store.load_part(id, after, PART_ENTRIES).await?;
             replay_on(&mut read.run, &part).map_err(bad_log)?;
+            part.iter().for_each(|entry| read.take(&books, entry));
         }
     }
 
-    fn take(&mut self, books: &mut Bookkeeper, entry: &Entry) {
-        books.take(entry);
+    fn take(&mut self, books: &Bookkeeper, entry: &Entry) {
         if let (Some(child), Event::ToolInvoked { call, tool, .. }) =
             (books.child(entry), &entry.event)
         {

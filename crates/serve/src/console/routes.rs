@@ -125,7 +125,7 @@ pub(super) static ROUTES: LazyLock<Vec<ConsoleRoute>> = LazyLock::new(|| {
         route!(GET "/api/runs/{run_id}/entries/{seq}/text" api::entry_text => raw "application/json",
             "entryText": "Get a text of an entry in pieces, search it, or download it").query(TEXT),
         route!(GET "/api/runs/{run_id}/saw/{turn}" api::saw_turn => SawDto,
-            "saw": "Get the request that the model was sent in a turn"),
+            "saw": "Get the request that the model was sent in a turn, a page of its messages at a time").query(&["from", "limit", "whole"]),
         route!(GET "/api/runs/{run_id}/log" api::log => raw "application/x-ndjson",
             "log": "Download the whole log, as `bonded show RUN --json` prints it"),
         route!(POST "/api/runs/{run_id}/approve" api::approve [VerdictBody] => RecordedDto,

@@ -8,7 +8,7 @@ use bonded_host::shapes::listing::{self, Beginning, DAMAGED};
 use bonded_host::shapes::text::brief;
 use bonded_host::{Host, PendingReview, Status};
 use bonded_kernel::{Effect, Limits, Run, RunConfig, RunStarted, next};
-use bonded_state::{ListFilter, Listed};
+use bonded_state::{Ends, ListFilter, Listed};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -248,47 +248,70 @@ async fn is_marked_so(console: &Console, query: &ListQuery, one: &Listed) -> boo
 }
 
 /// The row of one run, whose log may be damaged.
-pub(super) async fn row(console: &Console, listed: &Listed, status: Option<Status>) -> RunRowDto {
+async fn row(console: &Console, listed: &Listed, status: Option<Status>) -> RunRowDto {
     let host = &console.host;
-    let state = state_of(listed, status);
     let Ok(ends) = &listed.ends else {
         return RunRowDto::damaged(listed);
     };
-    let started = ends.first.event.started();
-    let config = started.map(|it| &it.config);
-    let ended = ends.last.event.ended();
-    let spent = ended.map(|it| it.used());
-    let mut row = RunRowDto {
-        run_id: listed.run.to_string(),
-        status: status.map_or(DAMAGED, Status::as_str),
-        state,
-        goal: started.map_or_else(String::new, |it| brief(&it.goal, GOAL_CHARS_MAX)),
-        agent: agent_of(listed).map(str::to_owned),
-        model: config.and_then(model_of),
-        started_at: ends.first.at.0,
-        updated_at: ends.last.at.0,
-        turns: ends.last.turn,
-        tokens: spent.map(|(used, _)| used.total()),
-        cost_usd: spent.map(|(_, paid)| paid.dollars()),
-        limits: LimitsDto::from(&config.map(|it| it.limits.clone()).unwrap_or_default()),
-        termination: ended.map(|it| TerminationDto {
-            kind: it.termination.kind.as_str(),
-            reason: brief(it.termination.reason(), ACTIVITY_CHARS_MAX),
-        }),
-        from: Beginning::of(&ends.first).map(|it| it.json()),
-        activity: None,
-        waiting: None,
-        untrusted: console.marks.of(host, listed).await,
-    };
-    if ended.is_none()
+    if ends.last.event.ended().is_none()
         && let Ok(run) = host.load(&listed.run).await
     {
-        row.add_run(host, &run).await;
+        return row_of_run(host, listed, status, &run).await;
+    }
+    let mut row = RunRowDto::of_ends(listed, ends, status);
+    row.untrusted = console.marks.of(host, listed).await;
+    row
+}
+
+/// The same where the whole log was read.
+pub(super) async fn row_of_run(
+    host: &Host,
+    listed: &Listed,
+    status: Option<Status>,
+    run: &Run,
+) -> RunRowDto {
+    let Ok(ends) = &listed.ends else {
+        return RunRowDto::damaged(listed);
+    };
+    let mut row = RunRowDto::of_ends(listed, ends, status);
+    row.untrusted = run.marked_by().is_some();
+    if ends.last.event.ended().is_none() {
+        row.add_run(host, run).await;
     }
     row
 }
 
 impl RunRowDto {
+    /// What the first and the last entry say.
+    fn of_ends(listed: &Listed, ends: &Ends, status: Option<Status>) -> Self {
+        let started = ends.first.event.started();
+        let config = started.map(|it| &it.config);
+        let ended = ends.last.event.ended();
+        let spent = ended.map(|it| it.used());
+        Self {
+            run_id: listed.run.to_string(),
+            status: status.map_or(DAMAGED, Status::as_str),
+            state: state_of(listed, status),
+            goal: started.map_or_else(String::new, |it| brief(&it.goal, GOAL_CHARS_MAX)),
+            agent: agent_of(listed).map(str::to_owned),
+            model: config.and_then(model_of),
+            started_at: ends.first.at.0,
+            updated_at: ends.last.at.0,
+            turns: ends.last.turn,
+            tokens: spent.map(|(used, _)| used.total()),
+            cost_usd: spent.map(|(_, paid)| paid.dollars()),
+            limits: LimitsDto::from(&config.map(|it| it.limits.clone()).unwrap_or_default()),
+            termination: ended.map(|it| TerminationDto {
+                kind: it.termination.kind.as_str(),
+                reason: brief(it.termination.reason(), ACTIVITY_CHARS_MAX),
+            }),
+            from: Beginning::of(&ends.first).map(|it| it.json()),
+            activity: None,
+            waiting: None,
+            untrusted: false,
+        }
+    }
+
     fn damaged(listed: &Listed) -> Self {
         Self {
             run_id: listed.run.to_string(),

@@ -14,11 +14,14 @@ use bonded_kernel::{Entry, Event, RunId};
 use bonded_state::{Listed, Store};
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::entries::{self, ENTRIES_MAX};
 
 /// Between two looks at what a model says.
 const LIVE_PAUSE: Duration = Duration::from_millis(250);
+/// Between two reads of a log: what a turn appends in a few steps is told as one.
+const JOIN_PAUSE: Duration = Duration::from_millis(40);
 /// A store that cannot be read now is asked again.
 const FAULT_PAUSE: Duration = Duration::from_secs(1);
 /// So many lines are kept for pages that are a little behind, in so many bytes.
@@ -56,6 +59,8 @@ impl Drop for RunFeed {
 struct Recent {
     lines: VecDeque<(u64, Bytes)>,
     bytes: usize,
+    /// What was asked for last, as one: after which entry, up to which.
+    joined: Option<(u64, u64, Bytes)>,
 }
 
 /// A page's place in a feed.
@@ -112,7 +117,11 @@ impl RunFeeds {
             feed: Arc::downgrade(&feed),
             run,
             last,
-            live: live.flatten(),
+            decided: 0,
+            live: live.flatten().map(|watch| LiveReply {
+                watch,
+                due: Instant::now(),
+            }),
         };
         tokio::spawn(reader.read(stop));
         feed
@@ -148,13 +157,22 @@ impl Recent {
         }
     }
 
-    /// What comes after an entry; `None` where that is not here any more.
-    fn since(&self, seq: u64) -> Option<(u64, Vec<Bytes>)> {
+    /// What comes after an entry, and the number of the last one; `None` where that is not here any more. Pages that have
+    /// got equally far share it.
+    fn since(&mut self, seq: u64) -> Option<(u64, Bytes)> {
         let (first, _) = self.lines.front()?;
         let (last, _) = self.lines.back()?;
-        let skipped = (seq + 1).checked_sub(*first)?;
+        let (skipped, last) = ((seq + 1).checked_sub(*first)?, *last);
+        match &self.joined {
+            Some((after, until, joined)) if (*after, *until) == (seq, last) => {
+                return Some((last, joined.clone()));
+            }
+            Some(_) | None => {}
+        }
         let lines = self.lines.iter().skip(usize::try_from(skipped).ok()?);
-        Some((*last, lines.map(|(_, line)| line.clone()).collect()))
+        let joined = joined(lines.map(|(_, line)| line));
+        self.joined = Some((seq, last, joined.clone()));
+        Some((last, joined))
     }
 }
 
@@ -182,19 +200,30 @@ impl FeedPage {
             return std::future::pending().await;
         }
         self.sent = last;
-        match lines.as_slice() {
-            [line] => line.clone(),
-            lines => Bytes::from(lines.concat()),
-        }
+        lines
     }
 
-    async fn read_log(&self) -> (u64, Vec<Bytes>) {
+    async fn read_log(&self) -> (u64, Bytes) {
         let (store, run) = (&self.feed.store, &self.feed.listed.run);
         let found = store.load_part(run, self.sent, ENTRIES_MAX).await;
         let found = found.unwrap_or_default();
         let last = found.last().map_or(self.sent, |entry| entry.seq);
-        (last, found.iter().map(line).collect())
+        let lines: Vec<Bytes> = found.iter().map(line).collect();
+        (last, joined(lines.iter()))
     }
+}
+
+/// Lines as one piece.
+fn joined<'a>(mut lines: impl Iterator<Item = &'a Bytes>) -> Bytes {
+    let Some(first) = lines.next() else {
+        return Bytes::new();
+    };
+    let Some(second) = lines.next() else {
+        return first.clone();
+    };
+    let mut joined = [&first[..], &second[..]].concat();
+    lines.for_each(|line| joined.extend_from_slice(line));
+    joined.into()
 }
 
 /// Reads a log as it grows, until no page is left.
@@ -203,27 +232,36 @@ struct FeedReader {
     feed: Weak<RunFeed>,
     run: RunId,
     last: u64,
+    /// The last turn whose reply is in the log.
+    decided: u32,
     /// Until the run has ended.
-    live: Option<LiveWatch>,
+    live: Option<LiveReply>,
+}
+
+/// What the model says, looked at from time to time.
+struct LiveReply {
+    watch: LiveWatch,
+    due: Instant,
 }
 
 impl FeedReader {
     async fn read(mut self, stop: CancellationToken) {
         let store = self.store.clone();
         loop {
-            let is_read = tokio::select! {
+            let pause = tokio::select! {
                 () = stop.cancelled() => return,
-                changed = store.changed(&self.run, self.last) => changed.is_ok() && self.take().await,
-                live = heard(&mut self.live) => {
-                    self.tell(&live);
-                    true
+                changed = store.changed(&self.run, self.last) => match changed.is_ok() && self.take().await {
+                    true => JOIN_PAUSE,
+                    false => FAULT_PAUSE,
+                },
+                reply = next_reply(&mut self.live) => {
+                    self.send(&reply);
+                    continue;
                 }
             };
-            if !is_read {
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(FAULT_PAUSE) => {}
-                }
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
             }
         }
     }
@@ -238,6 +276,9 @@ impl FeedReader {
             return false;
         };
         self.last = newest.seq;
+        let decided = found.iter().rev();
+        let mut decided = decided.filter(|it| matches!(it.event, Event::DecisionMade(_)));
+        self.decided = decided.next().map_or(self.decided, |entry| entry.turn);
         if matches!(newest.event, Event::RunEnded(_)) {
             self.live = None;
         }
@@ -247,26 +288,31 @@ impl FeedReader {
         true
     }
 
-    fn tell(&self, live: &LiveText) {
+    /// A reply that the log has says nothing new.
+    fn send(&self, reply: &LiveText) {
+        if reply.turn <= self.decided {
+            return;
+        }
         if let Some(feed) = self.feed.upgrade() {
             let line = json!({
-                "kind": "live", "turn": live.turn, "attempt": live.attempt, "text": live.text, "from": live.from,
+                "kind": "live", "turn": reply.turn, "attempt": reply.attempt, "text": reply.text, "from": reply.from,
             });
             feed.live.send_replace(line_of(&line));
         }
     }
 }
 
-/// What the model has said since the last look.
-async fn heard(watch: &mut Option<LiveWatch>) -> LiveText {
-    let Some(watch) = watch else {
+/// What the model has said since the last look. It may be given up at any time: the next look is due when it was.
+async fn next_reply(live: &mut Option<LiveReply>) -> LiveText {
+    let Some(live) = live else {
         return std::future::pending().await;
     };
     loop {
-        if let Some(live) = watch.look() {
-            return live;
+        tokio::time::sleep_until(live.due).await;
+        live.due = Instant::now() + LIVE_PAUSE;
+        if let Some(reply) = live.watch.look() {
+            return reply;
         }
-        tokio::time::sleep(LIVE_PAUSE).await;
     }
 }
 
@@ -290,12 +336,17 @@ mod tests {
         for seq in 5..=8 {
             recent.push(seq, Bytes::from(seq.to_string()));
         }
-        let since = |seq| recent.since(seq).map(|(last, lines)| (last, lines.len()));
+        let mut since = |seq| recent.since(seq);
+        let expected = |lines: &'static str| Some((8, Bytes::from(lines)));
         assert_eq!(since(3), None, "entry 4 is not here");
-        assert_eq!(since(4), Some((8, 4)));
-        assert_eq!(since(7), Some((8, 1)));
-        assert_eq!(since(8), Some((8, 0)));
-        assert_eq!(since(20), Some((8, 0)));
+        assert_eq!(since(4), expected("5678"));
+        assert_eq!(since(5), expected("678"));
+        assert_eq!(since(7), expected("8"));
+        assert_eq!(since(8), expected(""));
+        assert_eq!(since(20), expected(""));
+        recent.push(9, Bytes::from("9"));
+        assert_eq!(recent.since(20), Some((9, Bytes::new())));
+        assert_eq!(recent.since(7), Some((9, Bytes::from("89"))));
     }
 
     #[test]

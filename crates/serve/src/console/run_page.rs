@@ -96,8 +96,8 @@ pub(super) async fn show(
 ) -> Result<RunPageDto, ConsoleRefusal> {
     let host = &console.host;
     let status = listing::status(&*host.store, listed).await;
-    let row = rows::row(console, listed, status).await;
     let read = ReadRun::of(host, &listed.run).await?;
+    let row = rows::row_of_run(host, listed, status, &read.run).await;
     let may = access::offers(access, listed).await;
     let pending = match PendingReview::of(&*host.store, &read.run).await? {
         Some(waits) if waits.run == listed.run => Some(WaitingDto::of(&read, &waits, may.clone())),

@@ -1,6 +1,7 @@
 //! What happens while a page is open, as lines of JSON: entries of the run that it shows, and that the list has changed.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::{Body, Bytes};
@@ -8,7 +9,7 @@ use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use serde_json::json;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::access::Deed;
 use super::ask::ConsoleAsk;
@@ -17,34 +18,33 @@ use super::run_feed::{FeedPage, line_of};
 
 /// Whatever stands between takes a silent connection for a dead one.
 const BEAT: Duration = Duration::from_secs(10);
-/// The list is asked for again after each change of it, so that changes are sent together.
-const LIST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Where a page is.
 struct Stream {
     /// Who asked: it is looked at again before anything is sent.
     ask: ConsoleAsk,
     list: ListChanges,
-    /// The version of the list that was sent last.
-    sent: u64,
-    /// When the next one is to be sent.
-    list_due: Option<Instant>,
     /// The run that the page shows, and how far it has got.
     run: Option<FeedPage>,
     is_first: bool,
+    /// Ends the stream with the server.
+    stop: Pin<Box<dyn Future<Output = ()> + Send + Sync>>,
+    /// Kept from piece to piece, so that a busy page needs no timer for each.
+    beat: Pin<Box<Sleep>>,
+    sent_at: Instant,
 }
 
 /// A response that ends with the server or when the page goes.
 pub(super) fn stream(ask: ConsoleAsk, run: Option<FeedPage>) -> Response {
-    let list = ask.console.list_watch.changes();
-    let sent = *list.changes.borrow();
+    let now = Instant::now();
     let stream = Stream {
-        ask,
-        sent,
-        list_due: None,
-        list,
+        list: ask.console.list_watch.changes(),
         run,
         is_first: true,
+        stop: Box::pin(ask.console.stop.clone().cancelled_owned()),
+        beat: Box::pin(sleep_until(now + BEAT)),
+        sent_at: now,
+        ask,
     };
     let pieces = futures_util::stream::unfold(stream, |mut stream| async {
         let piece = stream.next().await?;
@@ -61,22 +61,30 @@ pub(super) fn stream(ask: ConsoleAsk, run: Option<FeedPage>) -> Response {
 }
 
 impl Stream {
-    /// Waits for the next thing to tell.
+    /// Waits for the next thing to send.
     async fn next(&mut self) -> Option<Bytes> {
         if std::mem::take(&mut self.is_first) {
             // A page knows at once that the stream is there.
             return Some(beat());
         }
-        let console = self.ask.console.clone();
-        let piece = tokio::select! {
-            () = console.stop.cancelled() => return None,
-            piece = next_of(&mut self.run) => piece,
-            version = changed(&mut self.list, self.sent, &mut self.list_due) => {
-                self.sent = version;
-                line_of(&json!({ "kind": "runs", "version": version }))
-            }
-            () = tokio::time::sleep(BEAT) => beat(),
+        let piece = loop {
+            break tokio::select! {
+                () = &mut self.stop => return None,
+                piece = next_of(&mut self.run) => piece,
+                version = self.list.next() => line_of(&json!({ "kind": "runs", "version": version })),
+                () = &mut self.beat => match self.sent_at + BEAT {
+                    due if due > Instant::now() => {
+                        self.beat.as_mut().reset(due);
+                        continue;
+                    }
+                    _ => {
+                        self.beat.as_mut().reset(Instant::now() + BEAT);
+                        beat()
+                    }
+                },
+            };
         };
+        self.sent_at = Instant::now();
         self.is_still_admitted().await.then_some(piece)
     }
 
@@ -94,19 +102,6 @@ impl Stream {
             None => true,
         }
     }
-}
-
-/// The list's version once it is another than the one that was sent, and some time after that. It may be given up at any
-/// time: what was not sent is still another version then, and is due when it was. The store is looked at by a task that
-/// lives as long as we do.
-async fn changed(list: &mut ListChanges, sent: u64, due: &mut Option<Instant>) -> u64 {
-    let changes = &mut list.changes;
-    if changes.wait_for(|version| *version != sent).await.is_err() {
-        return std::future::pending().await;
-    }
-    sleep_until(*due.get_or_insert_with(|| Instant::now() + LIST_PAUSE)).await;
-    *due = None;
-    *list.changes.borrow()
 }
 
 /// What happens in the run that the page shows: entries, and what its model says.

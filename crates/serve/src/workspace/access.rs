@@ -41,6 +41,8 @@ pub(super) struct BrowserSession {
     pub(super) token: String,
     /// What a page must send beside the cookie; no page of others can read it.
     pub(super) csrf_token: String,
+    /// From this moment on it opens nothing.
+    pub(super) expires_at: Millis,
 }
 
 /// Finds out who asks, or why they may not. With a cookie, whoever `changes` something must show that no other page
@@ -116,6 +118,7 @@ async fn by_session(site: &Site, cookie: &str) -> Result<(WorkspaceCaller, Strin
         session: Some(BrowserSession {
             token: cookie.to_owned(),
             csrf_token: found.csrf_token.clone(),
+            expires_at: found.expires_at,
         }),
     };
     Ok((caller, found.csrf_token))

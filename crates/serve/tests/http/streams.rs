@@ -163,14 +163,17 @@ fn a_stream_ends_when_the_role_is_revoked() {
     assert_eq!(socket.follow_note(&note, None)["code"], "WS_FORBIDDEN");
 }
 
+/// No heartbeat comes to end a socket.
+fn without_beats() -> Server {
+    Server::with_config(&json!({ "websocket": {
+        "heartbeat_interval_ms": 600_000, "client_timeout_ms": 1_200_000,
+    } }))
+}
+
 #[test]
 fn over_a_socket_whose_token_was_revoked_nothing_is_read_or_written() {
-    // No heartbeat comes to end it.
-    let config = json!({ "websocket": {
-        "heartbeat_interval_ms": 600_000, "client_timeout_ms": 1_200_000,
-    } });
-    let server = Server::with_config(&config);
-    let (id, client) = server.user("ada", Some("editor"));
+    let server = without_beats();
+    let (_, client) = server.user("ada", Some("editor"));
     let note = server.note("One", "v1");
     let workspace = server.workspace();
     let patch = json!({
@@ -191,20 +194,90 @@ fn over_a_socket_whose_token_was_revoked_nothing_is_read_or_written() {
         ask(&subscribe),
         ask(&json!({ "type": "ping" })),
     ];
-    let mut listening = client.socket();
-    listening.follow_workspace(&workspace, None);
-    let tokens = format!("/api/users/{id}/tokens");
-    let anew = client.post(&tokens, &json!({ "revoke_others": true }));
-    assert_eq!(anew.status, 201, "{anew:?}");
+    // Without the trigger nothing tells the server: it has to find out when it is asked.
+    let store = rusqlite::Connection::open(server.place.path("data/workspace.db"));
+    let revoked = store.expect("the store is a file").execute_batch(
+        "DROP TRIGGER access_by_token; \
+         UPDATE token SET revoked_at = 1 WHERE user = (SELECT id FROM user WHERE name = 'ada');",
+    );
+    revoked.expect("the token can be revoked");
     for (message, pong, mut socket) in asking {
         assert_eq!(pong["type"], "pong");
         let over = socket.ask(message.clone());
         assert_eq!(over["code"], "INVALID_CREDENTIALS", "{message}: {over}");
         assert_eq!(socket.hear(), Heard::Closed(Some(1008)), "{message}");
     }
-    server.write(&note, 1);
-    assert_eq!(listening.next()["code"], "INVALID_CREDENTIALS");
-    assert_eq!(listening.hear(), Heard::Closed(Some(1008)));
+    let path = format!("/api/notes/{}", note["note_id"].as_str().expect("an id"));
+    assert_eq!(server.owner.get(&path).json()["version"], 1);
+}
+
+#[test]
+fn whoever_is_shut_out_hears_so_without_an_event_or_a_ping() {
+    let server = without_beats();
+    let session = crate::access::log_in(&server);
+    let (ada, with_token) = server.user("ada", Some("editor"));
+    let (bob, disabled) = server.user("bob", Some("viewer"));
+    let (eve, removed) = server.user("eve", Some("viewer"));
+    let mut sockets = [&session, &with_token, &disabled, &removed].map(|client| {
+        let mut socket = client.socket();
+        let subscribed = socket.follow_workspace(&server.workspace(), None);
+        assert_eq!(subscribed["type"], "subscribed", "{subscribed}");
+        socket
+    });
+    assert_eq!(session.post("/api/auth/logout", &json!({})).status, 204);
+    let tokens = format!("/api/users/{ada}/tokens");
+    let anew = with_token.post(&tokens, &json!({ "revoke_others": true }));
+    assert_eq!(anew.status, 201, "{anew:?}");
+    let user = format!("/api/users/{bob}");
+    let changed = server.owner.patch(&user, &json!({ "state": "disabled" }));
+    assert_eq!(changed.status, 200, "{changed:?}");
+    for (socket, code) in sockets.iter_mut().zip([
+        "AUTH_REQUIRED",
+        "INVALID_CREDENTIALS",
+        "INVALID_CREDENTIALS",
+    ]) {
+        assert_eq!(socket.next()["code"], code);
+        assert_eq!(socket.hear(), Heard::Closed(Some(1008)), "{code}");
+    }
+    let member = format!("/api/workspaces/{}/members/{eve}", server.workspace());
+    assert_eq!(server.owner.delete(&member).status, 204);
+    let [.., socket] = &mut sockets;
+    assert_eq!(socket.next()["code"], "WS_FORBIDDEN");
+    assert_eq!(
+        socket.ask(json!({ "type": "ping" }))["type"],
+        "pong",
+        "who they are is still known"
+    );
+}
+
+#[test]
+fn a_session_that_expires_while_a_socket_is_open_hears_nothing_more() {
+    let server = without_beats();
+    let session = crate::access::log_in(&server);
+    let note = server.note("One", "v1");
+    let mut socket = session.socket();
+    socket.follow_note(&note, None);
+    let store = rusqlite::Connection::open(server.place.path("data/workspace.db"));
+    let shortened = store.expect("the store is a file").execute(
+        "UPDATE session SET expires_at = CAST(1000 * unixepoch('subsec') AS INTEGER) + 1500",
+        [],
+    );
+    assert_eq!(shortened, Ok(1));
+    let began = std::time::Instant::now();
+    let mut version = 1;
+    let over = loop {
+        server.write(&note, version);
+        version += 1;
+        let heard = socket.next();
+        if heard["type"] != "note_event" {
+            break heard;
+        }
+        assert_eq!(heard["version"], version, "{heard}");
+        assert!(began.elapsed() < bonded_testkit::patience::PATIENCE);
+    };
+    assert_eq!(over["code"], "SESSION_EXPIRED", "{over}");
+    assert!(version > 2, "it was good before");
+    assert_eq!(socket.hear(), Heard::Closed(Some(1008)));
 }
 
 #[test]

@@ -82,6 +82,9 @@ impl Readers {
             let unknown = || StoreError::UnknownRun { run: run.clone() };
             let (key, goal) = keys::find(connection, run)?.ok_or_else(unknown)?;
             let anchor = keys::anchor(connection, key, after)?;
+            // What lies between is read for its hashes, and is none of what was asked for.
+            let between = usize::try_from(after.saturating_sub(anchor.seq)).unwrap_or(0);
+            let count = count.saturating_add(between);
             let mut entries = Log::new(connection, run, &goal).read(key, anchor, count)?;
             entries.retain(|entry| entry.seq > after);
             Ok(entries)

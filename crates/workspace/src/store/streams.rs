@@ -9,6 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::codes::{count, number};
 use super::error::{StoreFault, WorkspaceError};
+use super::followed_stream::FollowedStream;
 use super::watched_stream::{WatchedStream, head};
 use super::workspace_store::WorkspaceStore;
 use super::{blobs, rows};
@@ -21,16 +22,29 @@ impl WorkspaceStore {
         after_seq: u64,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, WorkspaceError> {
+        self.read(move |connection| events_of_workspace(connection, workspace, after_seq, limit))
+            .await
+    }
+
+    /// The same, and the version of what decides who may listen, both of one state of the file: whatever had taken
+    /// something from somebody before the last of these events is counted.
+    pub async fn events_and_access(
+        &self,
+        workspace: WorkspaceId,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<(Vec<StoredEvent>, u64), WorkspaceError> {
         self.read(move |connection| {
-            let sql = format!(
-                "{} WHERE event.workspace = (SELECT key FROM workspace WHERE id = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
-                rows::EVENT
-            );
-            let parameters = params![workspace.as_bytes(), number(after_seq), number(limit as u64)];
-            let numbered = |row: &rusqlite::Row<'_>| rows::event(connection, row);
-            Ok(unnumbered(rows::all(connection, &sql, parameters, numbered)?))
+            let events = events_of_workspace(connection, workspace, after_seq, limit)?;
+            Ok((events, head(connection, WatchedStream::Access)?))
         })
         .await
+    }
+
+    /// The version of what decides who may listen. Who asks for it before they find out whether somebody may has found
+    /// out for this version.
+    pub async fn access_version(&self) -> Result<u64, WorkspaceError> {
+        self.head(WatchedStream::Access).await
     }
 
     /// The events of a note after the version `after`, in order.
@@ -118,25 +132,35 @@ impl WorkspaceStore {
     }
 
     /// From the file itself, so that it also knows what other processes wrote.
-    async fn head(&self, stream: WatchedStream) -> Result<u64, WorkspaceError> {
+    pub(super) async fn head(&self, stream: WatchedStream) -> Result<u64, WorkspaceError> {
         self.look_up(|connection| Ok(head(connection, stream)?))
     }
 
-    /// The watcher is made before the file is looked at: an event that comes in between wakes it. Otherwise it could be
-    /// missed, and waited for in vain.
     async fn beyond(&self, stream: WatchedStream, after: u64) -> Result<(), WorkspaceError> {
-        loop {
-            let is_first = self.watchers.is_empty();
-            let mut watcher = self.watchers.watch(&stream);
-            if is_first {
-                // The writer looks for what other processes wrote only while somebody waits, so it must hear of it.
-                self.change(|_| Ok(())).await?;
-            }
-            if self.head(stream).await? > after || watcher.beyond(after).await {
-                return Ok(());
-            }
-        }
+        FollowedStream::new(stream).beyond(self, after).await?;
+        Ok(())
     }
+}
+
+fn events_of_workspace(
+    connection: &Connection,
+    workspace: WorkspaceId,
+    after_seq: u64,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, StoreFault> {
+    let sql = format!(
+        "{} WHERE event.workspace = (SELECT key FROM workspace WHERE id = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
+        rows::EVENT
+    );
+    let parameters = params![
+        workspace.as_bytes(),
+        number(after_seq),
+        number(limit as u64)
+    ];
+    let numbered = |row: &rusqlite::Row<'_>| rows::event(connection, row);
+    Ok(unnumbered(rows::all(
+        connection, &sql, parameters, numbered,
+    )?))
 }
 
 /// Without the row, for those who follow one workspace.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use super::error::StoreFault;
-use super::watched_stream::WatchedStream;
+use super::watched_stream::{self, WatchedStream};
 use super::words::WaitingWords;
 
 /// One transaction of the writer.
@@ -52,8 +52,10 @@ impl<'a> Transaction<'a> {
     }
 
     /// Writes what was left for the end, and says how far the streams go.
-    pub(super) fn finish(self) -> Result<BTreeMap<WatchedStream, u64>, StoreFault> {
+    pub(super) fn finish(mut self) -> Result<BTreeMap<WatchedStream, u64>, StoreFault> {
         self.words.write(self.connection)?;
+        let access = watched_stream::head(self.connection, WatchedStream::Access)?;
+        self.heads.insert(WatchedStream::Access, access);
         Ok(self.heads)
     }
 }

@@ -13,6 +13,8 @@ pub(super) enum WatchedStream {
     Workspace(WorkspaceId),
     /// The events of all workspaces, in the order in which they were written.
     All,
+    /// What decides who may listen, as a count of its changes.
+    Access,
 }
 
 /// How far a stream goes; 0 before its first event.
@@ -20,6 +22,9 @@ pub(super) fn head(connection: &Connection, stream: WatchedStream) -> rusqlite::
     let head: i64 = match stream {
         WatchedStream::All => connection
             .prepare_cached("SELECT ifnull(max(row), 0) FROM event")?
+            .query_row([], |row| row.get(0))?,
+        WatchedStream::Access => connection
+            .prepare_cached("SELECT version FROM access_version")?
             .query_row([], |row| row.get(0))?,
         WatchedStream::Workspace(id) => connection
             .prepare_cached("SELECT ifnull(max(last_seq), 0) FROM workspace WHERE id = ?1")?

@@ -31,6 +31,7 @@ pub(super) const LAYOUT: Layout = Layout {
         include_str!("004.sql"),
         include_str!("005.sql"),
         include_str!("006.sql"),
+        include_str!("007.sql"),
     ],
     page_bytes: 4096,
     checkpoint_pages: 4000,

@@ -9,6 +9,14 @@ use rusqlite::Connection;
 
 use crate::common::{WORKSPACE, World, edit, new_note, note_id, world};
 
+/// What format 7 brought, taken back.
+const BACK_TO_FORMAT_6: &str = "
+    DROP TRIGGER access_by_user; DROP TRIGGER access_by_deleted_user; DROP TRIGGER access_by_session;
+    DROP TRIGGER access_by_ended_session; DROP TRIGGER access_by_token; DROP TRIGGER access_by_deleted_token;
+    DROP TRIGGER access_by_new_member; DROP TRIGGER access_by_member; DROP TRIGGER access_by_removed_member;
+    DROP TRIGGER access_by_workspace; DROP TRIGGER access_by_deleted_workspace; DROP TABLE access_version;
+    PRAGMA user_version = 6;";
+
 /// What format 6 brought, taken back.
 const BACK_TO_FORMAT_5: &str = "
     DROP TRIGGER keywords_of_new_note; DROP TRIGGER keywords_of_changed_note; DROP TABLE keyword;
@@ -47,7 +55,8 @@ const BACK_TO_FORMAT_1: &str = "
     PRAGMA user_version = 1;";
 
 /// Each takes back what one format brought, the newest first.
-const BACK: [&str; 5] = [
+const BACK: [&str; 6] = [
+    BACK_TO_FORMAT_6,
     BACK_TO_FORMAT_5,
     BACK_TO_FORMAT_4,
     BACK_TO_FORMAT_3,
@@ -61,7 +70,7 @@ fn reopened(world: World, format: usize) -> World {
     drop(store);
     let file = dir.path().join("workspace.db");
     let connection = Connection::open(&file).expect("the file opens");
-    for back in &BACK[..6 - format] {
+    for back in &BACK[..7 - format] {
         connection.execute_batch(back).expect("it is taken back");
     }
     drop(connection);

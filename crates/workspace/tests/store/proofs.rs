@@ -243,3 +243,79 @@ async fn a_deleted_workspace_of_somebody_who_goes_is_the_owners_to_have_back() {
     let back = world.send(by(CHIEF, to(WorkspaceState::Active))).await;
     back.expect("the owner has it back");
 }
+
+/// What happened, and whether the version of what decides who may listen has grown with it.
+struct Access<'a> {
+    store: &'a WorkspaceStore,
+    version: u64,
+}
+
+impl Access<'_> {
+    async fn has_grown(&mut self) -> bool {
+        let before = self.version;
+        self.version = self.store.access_version().await.expect("it reads");
+        self.version > before
+    }
+}
+
+#[tokio::test]
+async fn whatever_takes_something_from_somebody_is_another_version_and_nothing_else_is() {
+    let world = people().await;
+    let store = &world.store;
+    let version = store.access_version().await.expect("it reads");
+    let mut access = Access { store, version };
+    let begun =
+        |token: &'static str| store.add_session(EVE, None, token, "csrf".into(), NOW, LATER);
+    begun("session").await.expect("it begins");
+    begun("another").await.expect("it begins");
+    let noted = store.note_use("bob", LATER).await;
+    noted.expect("it is noted");
+    let added = store.add_token(By::Keeper, BOB, "more", "x".into(), NOW);
+    added.await.expect("it is kept");
+    let note = Change::CreateNote(new_note(1, "x", "y"));
+    world.write(note).await.expect("it is written");
+    let renamed = Change::UpdateWorkspace {
+        workspace_id: crate::common::WORKSPACE,
+        name: Some("house".into()),
+        state: None,
+    };
+    world.write(renamed).await.expect("it is renamed");
+    assert!(!access.has_grown().await, "nobody has lost anything");
+    for role in [Role::Editor, Role::Viewer] {
+        let workspace_id = crate::common::WORKSPACE;
+        let member = Change::SetMember {
+            workspace_id,
+            user_id: BOB,
+            role,
+        };
+        world.write(member).await.expect("it is a member");
+        assert!(access.has_grown().await, "{role}");
+    }
+    let removed = Change::RemoveMember {
+        workspace_id: crate::common::WORKSPACE,
+        user_id: BOB,
+    };
+    world.write(removed).await.expect("it is removed");
+    assert!(access.has_grown().await, "a member was removed");
+    store.end_session("session").await.expect("it ends");
+    assert!(access.has_grown().await, "a session has ended");
+    let ended = store.end_sessions(By::Keeper, EVE).await;
+    ended.expect("they end");
+    assert!(access.has_grown().await, "all sessions have ended");
+    let replaced = store.replace_tokens(By::Keeper, BOB, "only", "x".into(), NOW);
+    replaced.await.expect("it is replaced");
+    assert!(access.has_grown().await, "a token was revoked");
+    let disabled = store.set_state(By::Keeper, BOB, UserState::Disabled);
+    disabled.await.expect("it is disabled");
+    assert!(access.has_grown().await, "somebody was disabled");
+    let deleted = store.delete_user(By::Keeper, EVE, NOW).await;
+    deleted.expect("it is deleted");
+    assert!(access.has_grown().await, "somebody has gone");
+    let deleted = Change::UpdateWorkspace {
+        workspace_id: crate::common::WORKSPACE,
+        name: None,
+        state: Some(WorkspaceState::Deleted),
+    };
+    world.write(deleted).await.expect("it is deleted");
+    assert!(access.has_grown().await, "a workspace was deleted");
+}

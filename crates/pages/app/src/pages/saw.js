@@ -1,6 +1,6 @@
 // The request of a turn, as it was sent.
 import { html } from '../html.js';
-import { useEffect, useState } from '../../vendor/hooks.js';
+import { useState } from '../../vendor/hooks.js';
 import { api } from '../api.js';
 import { say } from '../state.js';
 import { useLoaded } from '../hooks.js';
@@ -14,34 +14,74 @@ import { Line, safe } from '../components/untrusted.js';
 
 /** @typedef {import('../types.js').Message} Message */
 
-const MORE = 50;
+// How many more a click shows, how many are shown at once, and how many are asked for at once.
+const MORE = 100;
+const SHOWN_MAX = 200;
+const PAGE_MAX = 1000;
 
 /** @param {{ store: import('../run-store.js').RunStore, turn: number }} props */
 export function SawView({ store, turn }) {
-  const saw = useLoaded(() => /** @type {Promise<import('../types.js').Saw>} */ (api('GET', `${store.path}/saw/${turn}`)), [store, turn]);
+  const path = `${store.path}/saw/${turn}`;
+  // The first page begins a little before what is new: what is old is in the turns before.
+  const saw = useLoaded(() => /** @type {Promise<import('../types.js').Saw>} */ (api('GET', path)), [store, turn]);
   if (saw.error) return html`<section><${Failed} what="The request cannot be rebuilt." error=${saw.error} onRetry=${saw.reload} /></section>`;
   if (!saw.data) return html`<section><${Loading} /></section>`;
-  return html`<${Request} key=${turn} saw=${saw.data} />`;
+  return html`<${Request} key=${path} path=${path} saw=${saw.data} />`;
 }
 
-/** @param {{ saw: import('../types.js').Saw }} props */
-function Request({ saw }) {
-  const { messages, tools, estimatedTokens } = saw;
-  const firstNew = messages.findIndex((it) => it.isNew);
+/** The messages of some places; a page of long ones ends early. @param {string} path @param {number} from @param {number} until @param {boolean} [isWhole] */
+async function messagesOf(path, from, until, isWhole = false) {
+  /** @type {Message[]} */
+  const found = [];
+  while (from + found.length < until) {
+    const at = from + found.length;
+    const page = /** @type {import('../types.js').Saw} */ (await api('GET', `${path}?from=${at}&limit=${Math.min(PAGE_MAX, until - at)}&whole=${isWhole}`));
+    if (page.messages.length === 0) break;
+    for (const message of page.messages) found.push(message);
+  }
+  return found;
+}
+
+/** @param {{ path: string, saw: import('../types.js').Saw }} props */
+function Request({ path, saw }) {
+  const { total, tools, estimatedTokens, turn } = saw;
   const [isOnlyNew, setOnlyNew] = useState(false);
-  // What is old is in the turns before: the request opens a little before what is new in it.
-  const [from, setFrom] = useState(Math.max(0, Math.min(firstNew < 0 ? 0 : firstNew - 6, messages.length - MORE)));
-  useEffect(() => setFrom((it) => (isOnlyNew && firstNew >= 0 ? firstNew : it)), [isOnlyNew]);
-  const shown = messages.slice(isOnlyNew && firstNew >= 0 ? firstNew : from).filter((it) => !isOnlyNew || it.isNew).slice(0, 200);
-  const copy = () => void navigator.clipboard?.writeText(JSON.stringify(saw, null, 2)).then(() => say('The request is copied'));
+  const [{ from, messages }, setLoaded] = useState({ from: saw.from, messages: saw.messages });
+  const [error, setError] = useState(/** @type {unknown} */ (null));
+  const [isBusy, setBusy] = useState(false);
+  const end = from + messages.length;
+  const doing = (/** @type {() => Promise<void>} */ what) => {
+    if (isBusy) return;
+    setBusy(true);
+    setError(null);
+    void what().catch(setError).finally(() => setBusy(false));
+  };
+  const showBefore = () => doing(async () => {
+    const start = Math.max(0, from - MORE);
+    const before = await messagesOf(path, start, from);
+    setLoaded({ from: start, messages: [...before, ...messages].slice(0, SHOWN_MAX) });
+  });
+  const showAfter = () => doing(async () => {
+    const all = [...messages, ...(await messagesOf(path, end, Math.min(end + MORE, total)))];
+    const left = Math.max(0, all.length - SHOWN_MAX);
+    setLoaded({ from: from + left, messages: all.slice(left) });
+  });
+  const copy = () => doing(async () => {
+    const isAll = messages.length === total && messages.every((it) => cutOf(it.text) === null);
+    const all = isAll ? messages : await messagesOf(path, 0, total, true);
+    await navigator.clipboard?.writeText(JSON.stringify({ turn, messages: all, tools, estimatedTokens }, null, 2));
+    say('The request is copied');
+  });
   useKeys('What the model saw', [
     { key: 'n', does: 'Only what is new', run: () => setOnlyNew(!isOnlyNew) },
     { key: 'y', does: 'Copy the request', run: copy },
   ]);
-  return html`<div class="saw"><div class="saw-head"><span class="small mid">${counted(messages.length, 'message')}${estimatedTokens === null ? '' : `, about ${count(estimatedTokens)} tokens`}, as it was sent</span><span class="grow"></span>
-      <button class="chip" aria-pressed=${String(isOnlyNew)} onClick=${() => setOnlyNew(!isOnlyNew)}>New since turn ${saw.turn - 1}</button><button class="btn" onClick=${copy}><${Icon} name="copy" />Copy</button></div>
-    ${!isOnlyNew && from > 0 && html`<div class="msg"><span class="who">before</span><span class="mid">${counted(from, 'message')} of earlier turns</span><button class="link tiny" onClick=${() => setFrom(Math.max(0, from - MORE))}>show ${Math.min(MORE, from)}</button></div>`}
-    ${shown.map((it, at) => html`<${MessageView} key=${at} message=${it} />`)}
+  return html`<div class="saw"><div class="saw-head"><span class="small mid">${counted(total, 'message')}${estimatedTokens === null ? '' : `, about ${count(estimatedTokens)} tokens`}, as it was sent</span><span class="grow"></span>
+      <button class="chip" aria-pressed=${String(isOnlyNew)} onClick=${() => setOnlyNew(!isOnlyNew)}>New since turn ${turn - 1}</button><button class="btn" disabled=${isBusy} onClick=${copy}><${Icon} name="copy" />Copy</button></div>
+    ${error !== null && html`<section><${Failed} what="Not all of the request can be loaded." error=${error} onRetry=${() => setError(null)} /></section>`}
+    ${from > 0 && html`<div class="msg"><span class="who">before</span><span class="mid">${counted(from, 'message')} before</span><button class="link tiny" disabled=${isBusy} onClick=${showBefore}>show ${Math.min(MORE, from)}</button></div>`}
+    ${messages.map((it, at) => (!isOnlyNew || it.isNew) && html`<${MessageView} key=${from + at} message=${it} />`)}
+    ${end < total && html`<div class="msg"><span class="who">after</span><span class="mid">${counted(total - end, 'message')} after</span><button class="link tiny" disabled=${isBusy} onClick=${showAfter}>show ${Math.min(MORE, total - end)}</button></div>`}
     <div class="msg"><span class="who">tools</span><span class="mono small">${tools.join(', ')}</span><span class="tiny dim">${count(tools.length)}</span></div></div>`;
 }
 

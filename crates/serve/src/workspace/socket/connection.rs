@@ -2,13 +2,18 @@
 //!
 //! Nothing is queued for a client: events are read from the store when the last ones have been taken, so that a slow
 //! client costs no memory, and one that takes nothing is dropped.
+//!
+//! Whether the client may listen at all, and to what, is found out at a version of what decides it. The version comes with
+//! the events too: where it is the same, nothing was taken from anybody, and nobody is asked again. The promise is that
+//! nothing is told that happened after the client was shut out.
 
 use std::sync::Arc;
 
 use bonded_workspace_rules::Code;
 
 use axum::http::HeaderMap;
-use bonded_kernel::UserId;
+use bonded_kernel::{Millis, UserId};
+use bonded_workspace::store::{FollowedStream, WorkspaceError};
 use futures_util::future::select_all;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -41,10 +46,23 @@ pub(super) struct Connection<S> {
     socket: WebSocketStream<S>,
     /// What the client follows.
     streams: Vec<Subscription>,
+    /// What decides whether the client may listen.
+    access: FollowedStream,
+    /// When it was last found that it may.
+    admitted: Admitted,
     /// When anything came from the client last.
     heard_at: Instant,
     /// When the next sign of life is due.
     beat_at: Instant,
+}
+
+/// How long a client need not be asked again who it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Admitted {
+    /// Up to this version of what decides it.
+    version: u64,
+    /// And up to this moment, by the wall clock.
+    until: Option<Millis>,
 }
 
 /// Why a socket is closed.
@@ -54,7 +72,9 @@ struct Over(CloseCode, &'static str);
 enum News {
     Heard(Message),
     Gone,
-    Stream(usize),
+    Stream(usize, Result<u64, WorkspaceError>),
+    /// Something that decides who may listen has changed.
+    Access,
     Beat,
     Stop,
 }
@@ -69,6 +89,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             beat_at: now + site.settings.heartbeat,
             heard_at: now,
             streams: vec![],
+            access: FollowedStream::of_access(),
+            // It is asked with the first message, and before the first event.
+            admitted: Admitted::default(),
             site,
             user,
             headers,
@@ -81,7 +104,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         loop {
             let went_on = match self.news().await {
                 News::Heard(message) => self.heard(message).await,
-                News::Stream(index) => self.follow(index).await,
+                News::Stream(index, last) => self.follow(index, last).await,
+                News::Access => self.check_again().await,
                 News::Beat => self.beat().await,
                 News::Stop => Err(Over(CloseCode::GOING_AWAY, "the server is stopping")),
                 News::Gone => return,
@@ -101,6 +125,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             site,
             socket,
             streams,
+            access,
+            admitted,
             beat_at,
             ..
         } = self;
@@ -108,8 +134,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             if streams.is_empty() {
                 return std::future::pending().await;
             }
-            let changes = streams.iter().map(|stream| Box::pin(stream.changed(site)));
-            select_all(changes).await.1
+            let changes = streams.iter_mut().map(|it| Box::pin(it.changed(site)));
+            let (last, index, _) = select_all(changes).await;
+            News::Stream(index, last)
         };
         tokio::select! {
             () = site.stop.cancelled() => News::Stop,
@@ -117,7 +144,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Some(Ok(message)) => News::Heard(message),
                 Some(Err(_)) | None => News::Gone,
             },
-            index = changed => News::Stream(index),
+            news = changed => news,
+            // A store that fails says so when the client is looked up.
+            _version = access.beyond(&site.store, admitted.version) => News::Access,
             () = sleep_until(*beat_at) => News::Beat,
         }
     }
@@ -157,6 +186,50 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 ))
             }
         }
+    }
+
+    /// Finds out whether the client may hear of what was read at a version, unless that is known.
+    async fn check(&mut self, version: u64) -> Result<(), Over> {
+        let is_over = |until: Millis| until <= self.site.now();
+        if version <= self.admitted.version && !self.admitted.until.is_some_and(is_over) {
+            return Ok(());
+        }
+        self.check_again().await
+    }
+
+    /// Asks who the client is and what it may follow. A stream that it may not follow any more ends.
+    async fn check_again(&mut self) -> Result<(), Over> {
+        // Read first: what changes while we ask is another version.
+        let version = match self.site.store.access_version().await {
+            Ok(version) => version,
+            Err(error) => {
+                self.tell(&SocketMessage::error(None, error.into())).await?;
+                return Err(Over(
+                    CloseCode::INTERNAL_SERVER_ERROR,
+                    "it cannot be found out who the client is",
+                ));
+            }
+        };
+        let caller = self.known(None).await?;
+        let mut at = 0;
+        while let Some(stream) = self.streams.get(at) {
+            match stream.check_role(&self.site, self.user).await {
+                Ok(()) => at += 1,
+                Err(refusal) => self.end_stream(at, refusal).await?,
+            }
+        }
+        self.admitted = Admitted {
+            version,
+            until: caller.session.map(|session| session.expires_at),
+        };
+        Ok(())
+    }
+
+    /// Says why a stream ends.
+    async fn end_stream(&mut self, at: usize, refusal: ApiRefusal) -> Result<(), Over> {
+        let stream_id = self.streams.swap_remove(at).id();
+        let refusal = refusal.details(StreamDetails { stream_id });
+        self.tell(&SocketMessage::error(None, refusal)).await
     }
 
     /// None where there is nothing to say.
@@ -232,28 +305,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Tells what is new on a stream, some of it at a time.
-    async fn follow(&mut self, index: usize) -> Result<(), Over> {
-        let Some(stream) = self.streams.get_mut(index) else {
+    async fn follow(&mut self, at: usize, last: Result<u64, WorkspaceError>) -> Result<(), Over> {
+        let Some(stream) = self.streams.get_mut(at) else {
             return Ok(());
         };
-        let next = stream.next(&self.site, self.user).await;
-        let events = match next {
-            Ok(events) => events
-                .iter()
-                .map(|event| SocketMessage::event(stream, event))
-                .collect::<Vec<_>>(),
+        let of = stream.of;
+        let next = match last {
+            Ok(last) => stream.next(&self.site, last).await,
+            Err(error) => Err(error.into()),
+        };
+        let next = match next {
+            Ok(next) => next,
             Err(refusal) => {
-                let gone = self.streams.swap_remove(index);
-                let refusal = refusal.details(StreamDetails {
-                    stream_id: gone.id(),
-                });
-                vec![SocketMessage::error(None, refusal)]
+                self.known(None).await?;
+                return self.end_stream(at, refusal).await;
             }
         };
-        // After they were read: nothing that happens once the client is shut out is among them.
-        self.known(None).await?;
-        for event in events {
-            self.tell(&event).await?;
+        if next.events.is_empty() {
+            return Ok(());
+        }
+        self.check(next.access).await?;
+        if !self.streams.iter().any(|stream| stream.of == of) {
+            return Ok(());
+        }
+        for event in next.events {
+            self.send(event.message(of)).await?;
         }
         Ok(())
     }
@@ -268,7 +344,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 "the client was silent for too long",
             ));
         }
-        self.known(None).await?;
+        self.check_again().await?;
         self.send(Message::ping("")).await
     }
 

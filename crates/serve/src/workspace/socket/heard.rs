@@ -37,6 +37,16 @@ pub(super) enum Subject {
     Workspace(WorkspaceId),
 }
 
+impl Subject {
+    /// As the client names it.
+    pub(super) fn stream_id(self) -> String {
+        match self {
+            Self::Note(note_id) => format!("note:{note_id}"),
+            Self::Workspace(workspace_id) => format!("workspace:{workspace_id}"),
+        }
+    }
+}
+
 /// A change of a note's text.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::heard::Subject;
-use super::stream::Subscription;
 use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::dto::{EventAnswer, Id};
 
@@ -92,12 +91,12 @@ impl SocketMessage {
     }
 
     /// What rules do has a message of its own.
-    pub(super) fn event(stream: &Subscription, stored: &StoredEvent) -> Self {
-        let stream_id = stream.id();
+    pub(super) fn event(of: Subject, stored: &StoredEvent) -> Self {
+        let stream_id = of.stream_id();
         let workspace_id = Id(stored.workspace_id);
         let event_seq = stored.event_seq;
         let event = EventAnswer::from(stored);
-        match (stored.event.subject(), stream.of) {
+        match (stored.event.subject(), of) {
             (EventSubject::Run(run_id, fact), _) => Self::AutomationEvent {
                 stream_id,
                 workspace_id,

@@ -1,14 +1,16 @@
 //! A stream that a client follows: where it stands, and what comes next, read from the store and from nowhere else.
 //!
-//! The role is looked at with every read, so that nobody goes on hearing of a workspace that they were taken out of.
+//! With the events comes the version of what decides who may hear of them: who was let in at an earlier one is looked at
+//! again before they are told.
 
 use std::sync::Arc;
 
 use bonded_kernel::{NoteId, UserId, WorkspaceId};
-use bonded_workspace::store::Page;
+use bonded_workspace::store::{FollowedStream, Page, WorkspaceError};
 use bonded_workspace_rules::{Code, Permission, StoredEvent};
 
 use super::heard::Subject;
+use super::recent_events::SharedEvent;
 use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::access;
 use crate::workspace::api::notes::no_note;
@@ -22,12 +24,22 @@ pub(super) struct Subscription {
     pub(super) of: Subject,
     /// Where it is.
     workspace_id: WorkspaceId,
+    /// How far that goes.
+    workspace: FollowedStream,
     /// The last event that the client was told, or that it knew already.
     pub(super) cursor: u64,
     /// Up to where the workspace's events were looked at; those of a note are few among them.
     looked_until: u64,
     /// The version of the note that `cursor` stands for.
     version: u64,
+}
+
+/// What a client is told next.
+#[derive(Debug)]
+pub(super) struct NextEvents {
+    pub(super) events: Vec<Arc<SharedEvent>>,
+    /// The version of what decides who may listen, in a state of the file that has all of these events.
+    pub(super) access: u64,
 }
 
 impl Subscription {
@@ -57,6 +69,7 @@ impl Subscription {
         let mut stream = Self {
             of,
             workspace_id,
+            workspace: FollowedStream::of_workspace(workspace_id),
             cursor,
             looked_until: cursor,
             version: version.unwrap_or(0),
@@ -73,50 +86,42 @@ impl Subscription {
 
     /// As the client names it.
     pub(super) fn id(&self) -> String {
-        match self.of {
-            Subject::Note(note_id) => format!("note:{note_id}"),
-            Subject::Workspace(workspace_id) => format!("workspace:{workspace_id}"),
-        }
+        self.of.stream_id()
     }
 
-    /// Resolves when there may be more to tell.
-    pub(super) async fn changed(&self, site: &Site) {
-        // A store that fails says so again when the events are read.
-        let _failed = site
-            .store
-            .changed(self.workspace_id, self.looked_until)
-            .await;
+    /// Resolves with how far the workspace goes when there may be more to tell.
+    pub(super) async fn changed(&mut self, site: &Site) -> Result<u64, WorkspaceError> {
+        self.workspace.beyond(&site.store, self.looked_until).await
     }
 
-    /// The next events, as many as may be read at once; whoever lost their role gets none.
-    pub(super) async fn next(
-        &mut self,
-        site: &Site,
-        user: UserId,
-    ) -> Result<Vec<Arc<StoredEvent>>, ApiRefusal> {
+    /// Whether a person may follow it.
+    pub(super) async fn check_role(&self, site: &Site, user: UserId) -> Result<(), ApiRefusal> {
         access::role(site, user, self.workspace_id, Permission::ReadNotes).await?;
-        // The end is read before the events: what comes between the two is looked at again, never missed.
-        let last = site.store.last_event_seq(self.workspace_id).await?;
+        Ok(())
+    }
+
+    /// The next events up to one, as many as may be read at once. Who may hear of them is found out by the caller.
+    pub(super) async fn next(&mut self, site: &Site, last: u64) -> Result<NextEvents, ApiRefusal> {
         let recent = site
             .recent
             .between(&site.store, self.workspace_id, self.looked_until, last)
             .await?;
-        let (events, is_whole) = match recent {
-            Some(recent) => (
-                recent.into_iter().filter(|it| self.is_of(it)).collect(),
-                true,
-            ),
+        let (events, access, is_whole) = match recent {
+            Some((recent, access)) => {
+                let events = recent.into_iter().filter(|it| self.is_of(&it.stored));
+                (events.collect(), access, true)
+            }
             None => self.read_store(site).await?,
         };
-        if let Some(event) = events.last() {
-            self.cursor = event.event_seq;
-            self.version = event.version.unwrap_or(self.version);
+        if let Some(SharedEvent { stored, .. }) = events.last().map(|event| &**event) {
+            self.cursor = stored.event_seq;
+            self.version = stored.version.unwrap_or(self.version);
         }
         self.looked_until = match is_whole {
             true => last.max(self.cursor),
             false => self.cursor,
         };
-        Ok(events)
+        Ok(NextEvents { events, access })
     }
 
     /// Whether an event is one that the client has not been told.
@@ -130,21 +135,24 @@ impl Subscription {
         }
     }
 
-    /// The next events of a client that is far behind, and whether they are all that there are.
-    async fn read_store(&self, site: &Site) -> Result<(Vec<Arc<StoredEvent>>, bool), ApiRefusal> {
+    /// The next events of a client that is far behind, the version of what decides who may hear of them, and whether
+    /// they are all that there are.
+    async fn read_store(
+        &self,
+        site: &Site,
+    ) -> Result<(Vec<Arc<SharedEvent>>, u64, bool), ApiRefusal> {
         let limit = site.settings.replay_batch;
+        let store = &site.store;
         let events = match self.of {
             Subject::Workspace(workspace_id) => {
-                site.store.events(workspace_id, self.cursor, limit).await?
+                store.events(workspace_id, self.cursor, limit).await?
             }
-            Subject::Note(note_id) => {
-                site.store
-                    .events_of_note(note_id, self.version, limit)
-                    .await?
-            }
+            Subject::Note(note_id) => store.events_of_note(note_id, self.version, limit).await?,
         };
+        let access = store.access_version().await?;
         let is_whole = events.len() < limit;
-        Ok((events.into_iter().map(Arc::new).collect(), is_whole))
+        let events = events.into_iter().map(SharedEvent::new).map(Arc::new);
+        Ok((events.collect(), access, is_whole))
     }
 }
 
