@@ -23,7 +23,7 @@ function nastyWorld() {
   world.add(ID, w.entries, { goal: NASTY, agent: NASTY, model: NASTY, activity: NASTY, status: 'failed', termination: { kind: 'fatal', reason: NASTY } }, { directory: NASTY, sandbox: { level: NASTY }, lastText: NASTY, models: [NASTY], children: [{ runId: NASTY, call: 0, turn: 1, tool: NASTY }] });
   world.add('wait0002', [], {});
   world.plans = [plan('plan1', [item(NASTY, 0, [], 'denied', { description: NASTY, agent: NASTY, why: NASTY, testCommand: NASTY, receipt: NASTY, receiptPath: NASTY, changes: [{ path: NASTY, kind: 'created', bytes: 1, before: null, after: NASTY, binary: false }, { path: `${NASTY}2`, kind: NASTY, bytes: 1, before: null, after: null, binary: true }], tests: { command: NASTY, exitCode: 1, passed: null, failed: null, ms: 1, output: NASTY }, attempts: [{ runId: NASTY, status: NASTY, error: NASTY, ms: 1 }] })], { tree: NASTY, fault: NASTY })];
-  world.calls = [waitingCall('wait0001', { command: { command: NASTY, directory: NASTY }, arguments: NASTY, written: NASTY, said: NASTY, why: NASTY, note: NASTY, goal: NASTY }), waitingCall('wait0002', { digest: 'e2'.repeat(8), command: undefined, tool: NASTY, sources: [], change: { path: NASTY, isNew: true, before: null, after: NASTY } })];
+  world.calls = [waitingCall('wait0001', { command: { command: NASTY, directory: NASTY }, arguments: NASTY, written: NASTY, reply: NASTY, why: NASTY, note: NASTY, goal: NASTY }), waitingCall('wait0002', { digest: 'e2'.repeat(8), command: undefined, tool: NASTY, sources: [], change: { path: NASTY, isNew: true, before: null, after: NASTY } })];
   return world;
 }
 
