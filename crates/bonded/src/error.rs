@@ -151,6 +151,17 @@ pub(crate) enum Code {
     Internal,
 }
 
+/// A code's name, its exit code, and its page.
+macro_rules! page {
+    ($name:literal, $exit:literal) => {
+        (
+            $name,
+            $exit,
+            include_str!(concat!("../../../docs/errors/", $name, ".md")),
+        )
+    };
+}
+
 impl Code {
     /// Every code once. The order is that of `bonded explain` without an argument.
     pub(crate) const ALL: [Self; 59] = [
@@ -219,15 +230,6 @@ impl Code {
     /// One match for all three, so that a code cannot be added without its exit code and its page: a page that is
     /// missing is a compile error.
     fn entry(self) -> (&'static str, u8, &'static str) {
-        macro_rules! page {
-            ($name:literal, $exit:literal) => {
-                (
-                    $name,
-                    $exit,
-                    include_str!(concat!("../../../docs/errors/", $name, ".md")),
-                )
-            };
-        }
         match self {
             Self::Usage => page!("usage", 4),
             Self::NoModel => page!("no-model", 4),

@@ -20,6 +20,7 @@ mod lease;
 mod patience;
 mod poll;
 mod read;
+mod renewal;
 mod schema;
 mod server;
 mod store;
