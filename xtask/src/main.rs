@@ -27,6 +27,7 @@ mod picture;
 mod prices;
 mod published;
 mod real_model;
+mod retry;
 mod sdk;
 mod soak;
 mod stage;

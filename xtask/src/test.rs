@@ -10,6 +10,7 @@ use crate::dependencies;
 use crate::docs;
 use crate::fault::Fault;
 use crate::mcp_servers;
+use crate::retry;
 use crate::sdk;
 use crate::stage::{cargo, run, stage};
 
@@ -84,7 +85,7 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
     stage("lints", lints)?;
     stage("dependencies", dependencies::check)?;
-    let mut tests = cargo(["test", "--workspace"]);
+    let mut tests = cargo(["test", "--workspace", "--no-fail-fast"]);
     if !is_all {
         tests.args(["--lib", "--bins"]);
         tests.env("BONDED_SIM_SEEDS", TEST_WORLDS);
@@ -106,7 +107,7 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
         mcp_servers::install(&sdks)?.tell(&mut tests);
         Ok(())
     })?;
-    stage("tests", || run(tests))?;
+    stage("tests", || retry::test(tests))?;
     if is_all {
         stage("rustdoc", rustdoc)?;
     }

@@ -20,7 +20,9 @@ use super::entries::{self, ENTRIES_MAX};
 
 /// Between two looks at what a model says.
 const LIVE_PAUSE: Duration = Duration::from_millis(250);
-/// Between two reads of a log: what a turn appends in a few steps is told as one.
+/// From a change of a log until it is read: what a turn appends in a few steps is told as one.
+const SETTLE_PAUSE: Duration = Duration::from_millis(15);
+/// Between two reads of a log that goes on and on.
 const JOIN_PAUSE: Duration = Duration::from_millis(40);
 /// A store that cannot be read now is asked again.
 const FAULT_PAUSE: Duration = Duration::from_secs(1);
@@ -250,7 +252,7 @@ impl FeedReader {
         loop {
             let pause = tokio::select! {
                 () = stop.cancelled() => return,
-                changed = store.changed(&self.run, self.last) => match changed.is_ok() && self.take().await {
+                changed = settled(&*store, &self.run, self.last) => match changed && self.take().await {
                     true => JOIN_PAUSE,
                     false => FAULT_PAUSE,
                 },
@@ -300,6 +302,14 @@ impl FeedReader {
             feed.live.send_replace(line_of(&line));
         }
     }
+}
+
+/// Waits for entries after one, and a moment for those that come with them; whether the store can tell. It may be given up
+/// at any time.
+async fn settled(store: &dyn Store, run: &RunId, last: u64) -> bool {
+    let is_told = store.changed(run, last).await.is_ok();
+    tokio::time::sleep(SETTLE_PAUSE).await;
+    is_told
 }
 
 /// What the model has said since the last look. It may be given up at any time: the next look is due when it was.
