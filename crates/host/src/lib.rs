@@ -26,6 +26,7 @@ mod host;
 pub mod instructions;
 pub mod keeping;
 pub mod letters;
+pub mod line_diff;
 mod live;
 mod live_file;
 mod load;

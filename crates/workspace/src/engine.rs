@@ -24,6 +24,12 @@ impl Engine {
         Self(Arc::new(EngineState::new(settings)))
     }
 
+    /// A person has judged a call here: the run that waits for it goes on at once. What was judged by another process is
+    /// seen at the next look at the clock.
+    pub fn judged(&self) {
+        self.0.judged.notify_one();
+    }
+
     /// Works until it is told to stop. Runs under way are let go of, not ended: whoever runs the engine next takes
     /// them up.
     pub async fn run(&self, stop: CancellationToken) {

@@ -49,6 +49,8 @@ pub(super) struct EngineState {
     pub(super) settings: EngineSettings,
     /// Told when a run may be waiting to be driven.
     pub(super) queued: Notify,
+    /// Told when a person has judged a call of a run that may wait for it.
+    pub(super) judged: Notify,
     pub(super) active: Active,
 }
 
@@ -58,6 +60,7 @@ impl EngineState {
         Self {
             settings,
             queued: Notify::new(),
+            judged: Notify::new(),
             active: Active::default(),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! The status in the store is the truth, and `Active` says what this process drives. A run becomes running in the store
 //! before it is driven, and its end is written before it is let go of; between both, a crash leaves a running run that
-//! nobody drives, which is taken up at the next start. Runs that wait for a person are looked at again now and then.
+//! nobody drives, which is taken up at the next start. Runs that wait for a person are looked at again when
+//! one was judged here, and now and then.
 
 mod recovery;
 mod turns;
@@ -77,7 +78,8 @@ impl Runner {
                     Ok(())
                 }
                 () = shared.queued.notified() => self.end_cancelled().await,
-                // A run that waited for a person may have been judged.
+                () = shared.judged.notified() => self.take_up(RECOVERED_MAX).await,
+                // A run that waited for a person may have been judged elsewhere.
                 () = shared.nap(None) => self.take_up(RECOVERED_MAX).await,
             };
             if let Err(error) = looked {

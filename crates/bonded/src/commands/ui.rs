@@ -45,6 +45,8 @@ pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, 
         .map_err(|error| unbound(args.listen, &error))?;
     let (door, secret) = ConsoleDoor::of_store(person());
     let link = link(address, &secret);
+    // Before anything is left in the file system: a signal that came too early would leave it there.
+    let stop = stop_on_signal(STOPPING);
     stderr_writer::begin();
     output::stdout(&link);
     logging::say_always(&format!("listening on http://{address}"));
@@ -54,7 +56,6 @@ pub(crate) async fn ui(args: &UiArgs, store: Option<&Path>) -> Result<ExitCode, 
         true => None,
         false => open(&link),
     };
-    let stop = stop_on_signal(STOPPING);
     let pages = run_pages(door, store)?;
     console::serve(listener, Arc::new(host), pages, stop).await;
     tools.stop().await;

@@ -71,13 +71,14 @@ impl Serving {
             tell: Arc::new(|message| tracing::warn!("rules: {message}")),
             actions,
         });
+        let resumer = Arc::new(EngineResumes(engine.clone()));
         let stopped = stop.clone();
         let engine = tokio::spawn(async move { engine.run(stopped).await });
         let site = opened.site(log, stop.clone());
         let door = Box::new(WorkspaceDoor::new(site.clone()));
         Self {
             engine,
-            console: Console::new(host, door, Arc::new(EngineResumes), None, stop),
+            console: Console::new(host, door, resumer, None, stop),
             site,
             tools,
         }
@@ -120,11 +121,12 @@ async fn page(method: Method, headers: HeaderMap, uri: Uri) -> Response {
     }
 }
 
-/// The engine looks again and again at the runs that waited for a person: nothing has to be started.
-struct EngineResumes;
+/// The engine drives the runs of rules: it is told to look at those that waited for a person.
+struct EngineResumes(Engine);
 
 impl Resumer for EngineResumes {
     fn resume(&self, _: &RunId, _: Option<&str>) -> Result<(), String> {
+        self.0.judged();
         Ok(())
     }
 }

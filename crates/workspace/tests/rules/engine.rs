@@ -1,7 +1,7 @@
 //! Rules fire on events: which, how often, and what becomes of their runs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bonded_kernel::{EventId, NoteId, RuleId, UserId, WorkspaceId};
 use bonded_workspace::Performed;
@@ -367,6 +367,25 @@ async fn a_run_that_panics_fails_and_the_engine_goes_on() {
         .await;
     assert_eq!(runs[0].error_code.as_deref(), Some("INTERNAL_ERROR"));
     assert_eq!(runs[1].status, RunStatus::Succeeded);
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_a_person_goes_on_at_once_when_its_call_is_judged_here() {
+    static IS_JUDGED: AtomicBool = AtomicBool::new(false);
+    let mut world = World::new(|firing, cancel| match IS_JUDGED.load(Ordering::SeqCst) {
+        true => at_once(firing, cancel),
+        false => Box::pin(std::future::ready(Performed::Waits)),
+    })
+    .await;
+    world.rule(11, &json!({})).await;
+    let engine = world.start();
+    world.note(1, "A").await;
+    world.until_begun(1).await;
+    world.until_runs(1, RunStatus::Running).await;
+    IS_JUDGED.store(true, Ordering::SeqCst);
+    engine.judged();
+    // The clock of this world stands still: there is no later look.
+    world.until_runs(1, RunStatus::Succeeded).await;
 }
 
 #[tokio::test]

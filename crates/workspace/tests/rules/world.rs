@@ -175,7 +175,7 @@ impl World {
         world
     }
 
-    pub(crate) fn start(&mut self) {
+    pub(crate) fn start(&mut self) -> Engine {
         let engine = Engine::new(EngineSettings {
             store: self.store.clone(),
             clock: self.clock.clone(),
@@ -197,8 +197,10 @@ impl World {
         });
         let stop = CancellationToken::new();
         let until = stop.clone();
+        let started = engine.clone();
         let task = tokio::spawn(async move { engine.run(until).await });
         self.running = Some((stop, task));
+        started
     }
 
     /// Stops the engine as the end of its process would: whatever it did is let go.

@@ -5,21 +5,16 @@
 //! excepted, and a line that is too long to be read is cut and says so.
 
 use std::path::Path;
-use std::time::Duration;
 
 use bonded_kernel::{Run, WaitingCall};
 use bonded_tools::{Before, Preview, Workdir, preview};
-use similar::{ChangeTag, TextDiff};
 
 use crate::letters::written_out;
+use crate::line_diff::{LineChange, line_diff};
 use crate::shapes::text::grouped;
 
 /// A file that is larger is not compared line by line.
 const COMPARED_BYTES_MAX: usize = 1024 * 1024;
-/// For what is compared; a coarser diff is as true.
-const COMPARED_TIME: Duration = Duration::from_millis(500);
-/// Unchanged lines around a change.
-const CONTEXT_LINES: usize = 3;
 /// Nobody reads a longer line in a diff.
 const LINE_CHARS_MAX: usize = 400;
 /// What calls of the built-in file tools share.
@@ -171,25 +166,21 @@ fn note(text: &str) -> DiffLine {
 }
 
 fn compared(old: &str, new: &str, length: LineLength) -> Vec<DiffLine> {
-    let diff = TextDiff::configure()
-        .timeout(COMPARED_TIME)
-        .diff_lines(old, new);
-    let mut unified = diff.unified_diff();
     let mut lines = vec![];
-    for hunk in unified.context_radius(CONTEXT_LINES).iter_hunks() {
+    for hunk in line_diff(old, new).hunks {
         lines.push(DiffLine {
             kind: DiffKind::Hunk,
-            text: hunk.header().to_string(),
+            text: hunk.header,
             is_cut: false,
         });
-        for change in hunk.iter_changes() {
-            let (kind, mark) = match change.tag() {
-                ChangeTag::Equal => (DiffKind::Same, ' '),
-                ChangeTag::Delete => (DiffKind::Removed, '-'),
-                ChangeTag::Insert => (DiffKind::Added, '+'),
+        for change in hunk.lines {
+            let (kind, mark, line) = match change {
+                LineChange::Same(line) => (DiffKind::Same, ' ', line),
+                LineChange::Removed(line) => (DiffKind::Removed, '-', line),
+                LineChange::Added(line) => (DiffKind::Added, '+', line),
             };
-            lines.push(shown(kind, mark, change.value(), length));
-            if change.missing_newline() {
+            lines.push(shown(kind, mark, line, length));
+            if !line.ends_with(['\n', '\r']) {
                 lines.push(note("\\ No newline at end of file"));
             }
         }

@@ -1,10 +1,8 @@
 //! Versions of a note held against each other, an old one taken up again, and what keywords there are.
 
-use std::time::{Duration, Instant};
-
+use bonded_host::line_diff::{LineChange, LineHunk, line_diff};
 use bonded_workspace::store::Page;
 use bonded_workspace_rules::{Change, Code, Note, NoteEdit, NoteWrite, Permission, StoredEvent};
-use similar::{ChangeTag, TextDiff};
 
 use super::notes::{no_note, readable, workspace_asked};
 use crate::json_api::answer::OkJson;
@@ -14,11 +12,6 @@ use crate::workspace::dto::{
     self, DiffHunk, DiffLine, DiffSide, Id, KeywordCount, Keywords, LineKind, NoteDiff, Rollback,
 };
 use crate::workspace::handler::RequiredBody;
-
-/// A coarser comparison is as true.
-const COMPARED_TIME: Duration = Duration::from_millis(500);
-/// Equal lines around what differs.
-const CONTEXT_LINES: usize = 3;
 
 /// Two versions in any order.
 pub(in crate::workspace) async fn diff(ask: WorkspaceAsk) -> Result<OkJson<NoteDiff>, ApiRefusal> {
@@ -31,13 +24,13 @@ pub(in crate::workspace) async fn diff(ask: WorkspaceAsk) -> Result<OkJson<NoteD
     };
     let (from, to) = (asked("from")?, asked("to")?);
     let (old, new) = (at(&ask, &note, from).await?, at(&ask, &note, to).await?);
-    let (hunks, is_exact) = hunks(&old.0.markdown, &new.0.markdown);
+    let diff = line_diff(&old.0.markdown, &new.0.markdown);
     Ok(OkJson(NoteDiff {
         note_id: Id(note.note_id),
         from: DiffSide::of(&old.0, old.1.as_ref()),
         to: DiffSide::of(&new.0, new.1.as_ref()),
-        hunks,
-        is_exact,
+        is_exact: diff.is_exact,
+        hunks: diff.hunks.into_iter().map(shown).collect(),
     }))
 }
 
@@ -65,32 +58,22 @@ fn no_version(note: &Note, version: u64) -> ApiRefusal {
     ApiRefusal::new(Code::NoteNotFound, message)
 }
 
-/// What differs, line by line, and whether there was time to find the smallest difference.
-fn hunks(old: &str, new: &str) -> (Vec<DiffHunk>, bool) {
-    let begun = Instant::now();
-    let diff = TextDiff::configure()
-        .timeout(COMPARED_TIME)
-        .diff_lines(old, new);
-    let is_exact = begun.elapsed() < COMPARED_TIME;
-    let groups = diff.grouped_ops(CONTEXT_LINES);
-    let hunks = groups.iter().filter_map(|ops| {
-        let first = ops.first()?;
-        let changes = ops.iter().flat_map(|op| diff.iter_changes(op));
-        let lines = changes.map(|change| DiffLine {
-            kind: match change.tag() {
-                ChangeTag::Equal => LineKind::Same,
-                ChangeTag::Delete => LineKind::Removed,
-                ChangeTag::Insert => LineKind::Added,
-            },
-            text: change.value().trim_end_matches('\n').to_owned(),
-        });
-        Some(DiffHunk {
-            from_line: first.old_range().start as u64 + 1,
-            to_line: first.new_range().start as u64 + 1,
-            lines: lines.collect(),
-        })
+/// As the page shows it, without the ends of lines.
+fn shown(hunk: LineHunk<'_>) -> DiffHunk {
+    let lines = hunk.lines.iter().map(|change| {
+        let (kind, text) = match change {
+            LineChange::Same(text) => (LineKind::Same, text),
+            LineChange::Removed(text) => (LineKind::Removed, text),
+            LineChange::Added(text) => (LineKind::Added, text),
+        };
+        let text = text.trim_end_matches('\n').to_owned();
+        DiffLine { kind, text }
     });
-    (hunks.collect(), is_exact)
+    DiffHunk {
+        from_line: hunk.first.0 as u64,
+        to_line: hunk.first.1 as u64,
+        lines: lines.collect(),
+    }
 }
 
 /// An old version becomes the newest again; nothing of the history is lost.
