@@ -21,6 +21,7 @@ mod store;
 mod stored;
 mod ui;
 mod work;
+mod worker;
 mod workspace;
 
 use std::ffi::OsString;
@@ -44,10 +45,11 @@ pub(crate) use schema::{SchemaArgs, SchemaName};
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress};
 pub(crate) use short_help::TOP;
-pub(crate) use store::{StoreArgs, StoreCommand, StoreInitArgs};
+pub(crate) use store::{StoreArgs, StoreCommand, StoreInitArgs, StoreQueueArgs};
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use ui::UiArgs;
 pub(crate) use work::WorkArgs;
+pub(crate) use worker::{WorkerArgs, WorkersArgs};
 pub(crate) use workspace::{
     ExportArgs, ImportArgs, InitArgs, NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs,
     NoteHistoryArgs, NoteListArgs, NoteSearchArgs, NoteShowArgs, PlaceArgs, RuleArgs, RuleCommand,
@@ -185,6 +187,8 @@ pub(crate) enum Command {
     Fork(Box<ForkArgs>),
     Models(ModelsArgs),
     Store(StoreArgs),
+    Worker(WorkerArgs),
+    Workers(WorkersArgs),
     Doctor(DoctorArgs),
     Demo(DemoArgs),
     New(NewArgs),
@@ -201,7 +205,7 @@ impl Command {
     /// Whether it answers several at the same time.
     pub(crate) fn is_server(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Mcp(_) | Self::Ui(_) => true,
+            Self::Serve(_) | Self::Mcp(_) | Self::Ui(_) | Self::Worker(_) => true,
             Self::Run(_)
             | Self::Work(_)
             | Self::Init(_)
@@ -221,6 +225,7 @@ impl Command {
             | Self::Fork(_)
             | Self::Models(_)
             | Self::Store(_)
+            | Self::Workers(_)
             | Self::Doctor(_)
             | Self::Demo(_)
             | Self::New(_)
