@@ -21,10 +21,12 @@ const RUNS: usize = 60;
 const CALLS: usize = 6;
 const KILLS_DEFAULT: u64 = 24;
 
+/// A call that may be made again follows each that may not: three faults of one kind in a row would end the run.
 fn lines(id: &str) -> Vec<Value> {
-    let calls = (0..CALLS).map(|n| {
+    let calls = (0..CALLS).flat_map(|n| {
         let command = format!("echo {id}-{n} >> ran; sleep 0.05");
-        with(call("run", json!({ "command": command })), "delay_ms", 120)
+        let write = with(call("run", json!({ "command": command })), "delay_ms", 120);
+        [write, call("read", json!({ "path": "note" }))]
     });
     calls.chain([done(&format!("answer of {id}"))]).collect()
 }
@@ -70,6 +72,7 @@ fn many_runs_end_as_undisturbed_whatever_happens_to_their_workers() {
     };
     let seed = seed("BONDED_FLEET_SEED");
     tell(&format!("BONDED_FLEET_SEED={seed}"));
+    shop.place.write("work/note", "a note");
     let ids: Vec<String> = (0..RUNS).map(|n| format!("r{n}")).collect();
     for_all(&ids, |id| shop.queue(id, &lines(id), &[]));
     let kills = number("BONDED_FLEET_KILLS").unwrap_or(KILLS_DEFAULT);
