@@ -9,11 +9,11 @@ use bonded_host::keeping::{self, Keeper};
 use bonded_host::shapes::text::short_id;
 use bonded_host::{CancellationToken, Host, HostError, PendingReview, RunResult};
 use bonded_kernel::{Run, RunId};
-use bonded_postgres::PostgresStore;
+use bonded_postgres::{PostgresStore, TakenRun};
 use bonded_state::{Store, StoreError};
 use tokio::time::Instant;
 
-use crate::error::CliError;
+use crate::error::{CliError, Code};
 use crate::output;
 
 /// When a run is tried again that no worker could drive just now.
@@ -30,13 +30,17 @@ const MISSING_MAX: usize = 100;
 pub(crate) struct MissingDirs(BTreeMap<String, Instant>);
 
 impl MissingDirs {
-    /// Whether a directory is not here, which is remembered.
+    /// Whether a directory is not here, which is remembered while there is room.
     pub(crate) fn lacks(&mut self, dir: &str) -> bool {
         let is_missing = !Path::new(dir).is_dir();
-        if is_missing && self.0.len() < MISSING_MAX {
+        if is_missing && !self.is_full() {
             self.0.insert(dir.to_owned(), Instant::now() + LOOK_AGAIN);
         }
         is_missing
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MISSING_MAX
     }
 
     /// Forgets those that are to be looked for again.
@@ -85,8 +89,18 @@ impl QueuedRuns {
         output::stderr(&format!("run {shown}: {said}"));
     }
 
-    /// Gives a run back to the queue.
-    pub(crate) async fn leave(&self, run: &RunId) {
+    /// Gives a run back to the queue whose directory is not here. One that this worker does not remember is put off: it would
+    /// be taken again at once.
+    pub(crate) async fn leave_to_others(&self, taken: &TakenRun, missing: &MissingDirs) {
+        if missing.is_full() {
+            let message = format!("{} is not there", taken.dir);
+            let error = CliError::new(Code::Workdir, message);
+            self.postpone(&taken.run, error).await;
+        }
+        self.leave(&taken.run).await;
+    }
+
+    async fn leave(&self, run: &RunId) {
         // What cannot be released is free when the lease ends.
         let _released = self.queues.release(run).await;
     }

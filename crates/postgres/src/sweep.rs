@@ -5,7 +5,8 @@ use bonded_state::StoreError;
 
 use crate::server::Server;
 
-const BURY: &str = "UPDATE bonded.worker SET dead = true WHERE NOT dead AND expires <= clock_timestamp() RETURNING id";
+const BURY: &str = "UPDATE bonded.worker SET dead = true WHERE id IN (SELECT id FROM bonded.worker \
+        WHERE NOT dead AND expires <= clock_timestamp() FOR UPDATE SKIP LOCKED) RETURNING id";
 
 const REQUEUE: &str = "WITH o AS (SELECT d.run FROM bonded.drive d JOIN bonded.worker w ON w.id = d.worker \
         WHERE w.dead AND d.state < 3 FOR UPDATE OF d SKIP LOCKED) \
@@ -32,7 +33,8 @@ const WAKE: &str = "UPDATE bonded.drive d SET state = 0, ready = clock_timestamp
 const POSTPONE: &str = "UPDATE bonded.drive d SET ready = clock_timestamp() + $3::float8 * interval '1 s', why = $2 \
      FROM bonded.run r WHERE r.id = $1 AND d.run = r.run AND d.state = 0 AND d.worker IS NULL RETURNING d.run";
 
-const MISSING: &str = "UPDATE bonded.worker SET missing = $2 WHERE id = $1 RETURNING id";
+const MISSING: &str =
+    "UPDATE bonded.worker SET missing = $2 WHERE id = $1 AND missing <> $2 RETURNING id";
 
 impl Server {
     pub(crate) async fn sweep(&self) -> Result<(), StoreError> {

@@ -121,7 +121,7 @@ impl Worker {
                 }
             };
             if missing.lacks(&taken.dir) {
-                self.runs.leave(&taken.run).await;
+                self.runs.leave_to_others(&taken, missing).await;
                 self.tell(missing).await;
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Runs that are queued, and who takes which.
 
 use bonded_testkit::patience::wait_until;
-use bonded_testkit::place::{Place, call, done, finish, start};
+use bonded_testkit::place::{Place, call, done, finish, report, start};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -219,6 +219,40 @@ fn a_run_that_waits_for_a_person_is_taken_again_after_the_verdict_alone() {
     approved.says("queued: a worker resumes run r");
     wait_until("it has ended", || shop.open() == 0);
     assert_eq!(shop.lines("ran"), ["approved"]);
+    worker.end(Signal::TERM).succeeds();
+    shop.place.passes_the_audit("r");
+}
+
+#[test]
+fn a_run_whose_agent_waits_for_a_person_is_set_aside_and_taken_again_after_the_verdict() {
+    let Some(shop) = Shop::new(LEASE_MS) else {
+        return;
+    };
+    let ask = json!({ "prompt": "note it", "reason": "a title", "format": "sub-agent" });
+    let front = "agents: child.ai\napprovals: {ask: [run]}";
+    let lines = [call("agent__child", ask), report("all done")];
+    let parent = shop.place.agent("parent", &lines, front);
+    let front = "description: Notes things.\ntools: builtin";
+    shop.place
+        .agent("child", &[echo("noted"), report("noted")], front);
+    let agent = parent.display().to_string();
+    let words = ["run", "--detach", "--id", "r", "--agent", &agent, "do it"];
+    shop.place.bonded(&words).succeeds();
+    let worker = shop.worker(&[]);
+    worker.line_with("run r: waits for approval");
+    let parked = "SELECT state FROM bonded.drive JOIN bonded.run USING (run) WHERE id = 'r'";
+    wait_until("it is set aside", || shop.database.sql(parked) == "2");
+    assert_eq!(
+        shop.place.statuses(),
+        ["awaiting_review", "awaiting_review"]
+    );
+    shop.place.bonded(&["worker", "--once"]).succeeds();
+    assert!(shop.lines("ran").is_empty());
+    let approved = shop.place.approve("r", &[]);
+    approved.says("queued: a worker resumes run r");
+    wait_until("it has ended", || shop.open() == 0);
+    assert_eq!(shop.lines("ran"), ["noted"]);
+    assert_eq!(shop.place.statuses(), ["succeeded", "succeeded"]);
     worker.end(Signal::TERM).succeeds();
     shop.place.passes_the_audit("r");
 }
