@@ -17,9 +17,10 @@ use crate::shop::Shop;
 
 const LEASE_MS: u64 = 2_000;
 const WORKERS: usize = 4;
-const RUNS: usize = 60;
 const CALLS: usize = 6;
 const KILLS_DEFAULT: u64 = 24;
+/// Enough that there are runs under way for as long as workers are killed: in tenths.
+const RUNS_PER_KILL: u64 = 25;
 
 /// A call that may be made again follows each that may not: three faults of one kind in a row would end the run.
 fn lines(id: &str) -> Vec<Value> {
@@ -73,9 +74,10 @@ fn many_runs_end_as_undisturbed_whatever_happens_to_their_workers() {
     let seed = seed("BONDED_FLEET_SEED");
     tell(&format!("BONDED_FLEET_SEED={seed}"));
     shop.place.write("work/note", "a note");
-    let ids: Vec<String> = (0..RUNS).map(|n| format!("r{n}")).collect();
-    for_all(&ids, |id| shop.queue(id, &lines(id), &[]));
     let kills = number("BONDED_FLEET_KILLS").unwrap_or(KILLS_DEFAULT);
+    let runs = kills * RUNS_PER_KILL / 10;
+    let ids: Vec<String> = (0..runs).map(|n| format!("r{n}")).collect();
+    for_all(&ids, |id| shop.queue(id, &lines(id), &[]));
     disturb(&shop, &mut Rng::of(seed, 0), kills);
     let again = "SELECT count(*) FROM bonded.drive WHERE epoch > 2";
     let again = shop.database.sql(again);

@@ -95,6 +95,24 @@ async fn submitters_take_turns_and_who_has_fewer_runs_under_way_comes_first() {
 }
 
 #[tokio::test]
+async fn a_take_begins_where_the_last_one_was_and_a_sweep_makes_it_look_at_everything() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let store = place.open();
+    let (first, late) = (Log::with_turns("first", 1), Log::with_turns("late", 1));
+    submit(&store, &first, "ada").await;
+    submit(&store, &late, "ada").await;
+    offer(&store).await;
+    assert_eq!(take(&store).await, Some(first.id));
+    // As one that became visible long after the time that it was queued at.
+    place.sql("UPDATE bonded.drive SET ready = ready - interval '1 hour' WHERE state = 0");
+    assert_eq!(take(&store).await, None);
+    store.sweep().await.expect("it sweeps");
+    assert_eq!(take(&store).await, Some(late.id));
+}
+
+#[tokio::test]
 async fn the_runs_of_a_worker_that_died_are_queued_again_and_it_cannot_append() {
     let Some(place) = Place::new().await else {
         return;
