@@ -1,17 +1,21 @@
-//! `bonded store`: the store itself. It is made on a server by a person who may; a file is made by the first run anyway.
+//! `bonded store`: the store itself. It is made on a server by a person who may; a file is made by the first run anyway. Its
+//! queues are listed and bounded.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use bonded_postgres::initialise;
+use bonded_postgres::{QueueState, initialise};
+use serde_json::json;
 
-use crate::args::{StoreArgs, StoreCommand, StoreInitArgs};
+use crate::args::{StoreArgs, StoreCommand, StoreInitArgs, StoreQueueArgs};
 use crate::error::{CliError, Code};
+use crate::render::table::{self, Side};
 use crate::{output, settings};
 
 pub(crate) async fn store(args: &StoreArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     match &args.command {
         StoreCommand::Init(args) => init(args, store).await,
+        StoreCommand::Queue(args) => queue(args, store).await,
     }
 }
 
@@ -35,4 +39,48 @@ async fn init(args: &StoreInitArgs, store: Option<&Path>) -> Result<ExitCode, Cl
     };
     output::stderr(&format!("ready: {}: {what}", address.label()));
     Ok(ExitCode::SUCCESS)
+}
+
+async fn queue(args: &StoreQueueArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let store = settings::open_queues(store)?;
+    if let Some(name) = &args.name {
+        store.bound(name.clone(), args.concurrent).await?;
+        let message = match args.concurrent {
+            Some(count) => format!("queue {name}: at most {count} at once"),
+            None => format!("queue {name}: no limit"),
+        };
+        output::stderr(&message);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let queues = store.queues().await?;
+    if args.json {
+        for queue in &queues {
+            let line = json!({
+                "name": queue.name, "queued": queue.queued, "driven": queue.driven,
+                "concurrent": queue.concurrent,
+            });
+            output::stdout(&line.to_string());
+        }
+    } else if queues.is_empty() {
+        output::stderr("no queues yet; queue a run with `bonded run --detach`");
+    } else {
+        let titles = [
+            ("QUEUE", Side::Left),
+            ("QUEUED", Side::Right),
+            ("DRIVEN", Side::Right),
+            ("LIMIT", Side::Right),
+        ];
+        output::stdout(&table::table(titles, queues.iter().map(cells)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cells(queue: &QueueState) -> [String; 4] {
+    let limit = queue.concurrent.map(|count| count.to_string());
+    [
+        queue.name.clone(),
+        queue.queued.to_string(),
+        queue.driven.to_string(),
+        limit.unwrap_or_default(),
+    ]
 }

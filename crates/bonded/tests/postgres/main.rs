@@ -2,8 +2,11 @@
 //! middle of runs whose effects are counted outside.
 
 mod cut_off;
+mod drained;
 mod errors;
+mod fleet;
 mod killed;
+mod queue;
 mod races;
 mod shop;
 mod stopped;

@@ -72,6 +72,7 @@ async fn world(model: Arc<Echo>, agent_file: &str) -> (World, Arc<Host>) {
         secrets: Arc::default(),
         live: None,
         interrupt: bonded_host::CancellationToken::new(),
+        drain: bonded_host::CancellationToken::new(),
     });
     let runs = AgentRuns {
         host: host.clone(),
