@@ -182,7 +182,7 @@ async fn working(script: &str) -> (World, PathBuf) {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a program");
     let work = WorkProcess {
         program,
-        store_file: dir.join("bonded.db"),
+        store: dir.join("bonded.db"),
         variables: vec![],
         surroundings: Arc::new(around(&dir)),
     };
