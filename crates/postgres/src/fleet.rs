@@ -7,7 +7,7 @@ use bonded_kernel::{Entry, Head, RunId};
 use bonded_state::{Append, StoreError};
 
 use crate::offer::WorkerOffer;
-use crate::queue::{QueueState, Submission, WaitsFor};
+use crate::queue::{Bounded, QueueState, Submission, WaitsFor};
 use crate::store::PostgresStore;
 use crate::take::TakenRun;
 use crate::workers::WorkerRow;
@@ -81,17 +81,22 @@ impl PostgresStore {
             .await
     }
 
-    /// Bounds how many runs of a queue all workers together drive at once.
-    pub async fn bound(&self, queue: String, concurrent: Option<u32>) -> Result<(), StoreError> {
+    /// Bounds how many runs of a queue or of an agent all workers together drive at once.
+    pub async fn bound(
+        &self,
+        what: Bounded,
+        name: String,
+        concurrent: Option<u32>,
+    ) -> Result<(), StoreError> {
         let server = Arc::clone(&self.server);
-        self.ask(async move { server.bound(&queue, concurrent).await })
+        self.ask(async move { server.bound(what, &name, concurrent).await })
             .await
     }
 
-    /// All queues, by name.
-    pub async fn queues(&self) -> Result<Vec<QueueState>, StoreError> {
+    /// All queues, or all agents, by name.
+    pub async fn states(&self, of: Bounded) -> Result<Vec<QueueState>, StoreError> {
         let server = Arc::clone(&self.server);
-        self.ask(async move { server.queues().await }).await
+        self.ask(async move { server.states(of).await }).await
     }
 
     /// What each of these runs waits for, where it is queued.

@@ -34,7 +34,7 @@ mod workers;
 pub use address::{Address, is_address};
 pub use initialise::{Initialised, initialise};
 pub use offer::WorkerOffer;
-pub use queue::{QueueState, Submission, WaitsFor};
+pub use queue::{Bounded, QueueState, Submission, WaitsFor};
 pub use store::PostgresStore;
 pub use take::TakenRun;
 pub use workers::WorkerRow;

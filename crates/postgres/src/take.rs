@@ -1,8 +1,8 @@
 //! Taking runs from queues: one at a time, so that each submitter comes in turn.
 //!
 //! A run is taken in one statement that locks nothing but its row, and passes over the rows that others are taking. Where a
-//! queue is bounded, its row is locked first and the runs are counted after that: a statement sees what was committed before
-//! it began, and not what was committed while it waited for a lock.
+//! queue or an agent is bounded, its row is locked first and the runs are counted after that: a statement sees what was
+//! committed before it began, and not what was committed while it waited for a lock. All lock the queue before the agent.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -51,18 +51,30 @@ macro_rules! take {
     };
 }
 
-const TAKE: &str = take!("NOT EXISTS (SELECT 1 FROM bonded.queue q WHERE q.name = l.queue)");
-
-const TAKE_BOUNDED: &str = take!(
-    "$7 > (SELECT count(*) FROM bonded.lane k JOIN bonded.drive d USING (lane) \
-        WHERE k.queue = ANY($2) AND d.state = 1)"
+const TAKE: &str = take!(
+    "NOT EXISTS (SELECT 1 FROM bonded.queue q WHERE q.name = l.queue) \
+     AND NOT EXISTS (SELECT 1 FROM bonded.agent a WHERE a.name = l.agent)"
 );
 
-/// The bounded queues that have something to give.
-const BOUNDED: &str = "SELECT q.name FROM bonded.queue q WHERE q.name = ANY($1) AND EXISTS (SELECT 1 FROM bonded.lane l \
-     JOIN bonded.drive d USING (lane) WHERE l.queue = q.name AND d.state = 0) ORDER BY random()";
+/// The lanes with exactly these bounds, of a queue ($7, $8) and of an agent ($9, $10).
+const TAKE_BOUNDED: &str = take!(
+    "(SELECT q.name FROM bonded.queue q WHERE q.name = l.queue) IS NOT DISTINCT FROM $7::text \
+     AND (SELECT a.name FROM bonded.agent a WHERE a.name = l.agent) IS NOT DISTINCT FROM $9::text \
+     AND ($8::bigint IS NULL OR $8 > (SELECT count(*) FROM bonded.lane k JOIN bonded.drive d USING (lane) \
+        WHERE k.queue = $7 AND d.state = 1)) \
+     AND ($10::bigint IS NULL OR $10 > (SELECT count(*) FROM bonded.lane k JOIN bonded.drive d USING (lane) \
+        WHERE k.agent = $9 AND d.state = 1))"
+);
 
-const LOCK: &str = "SELECT concurrent FROM bonded.queue WHERE name = $1 FOR UPDATE";
+/// The bounds of the lanes that have something to give.
+const BOUNDED: &str = "SELECT b.queue, b.agent FROM (SELECT DISTINCT q.name AS queue, a.name AS agent FROM bonded.lane l \
+     LEFT JOIN bonded.queue q ON q.name = l.queue LEFT JOIN bonded.agent a ON a.name = l.agent \
+     WHERE l.queue = ANY($1) AND (q.name IS NOT NULL OR a.name IS NOT NULL) \
+        AND EXISTS (SELECT 1 FROM bonded.drive d WHERE d.lane = l.lane AND d.state = 0)) b ORDER BY random()";
+
+const LOCK_QUEUE: &str = "SELECT concurrent FROM bonded.queue WHERE name = $1 FOR UPDATE";
+
+const LOCK_AGENT: &str = "SELECT concurrent FROM bonded.agent WHERE name = $1 FOR UPDATE";
 
 /// What this process holds without knowing it: the answer to a take was lost.
 const MINE: &str = "SELECT d.run, d.epoch, r.goal, r.id, d.dir, d.lane, d.ready \
@@ -125,9 +137,9 @@ impl Server {
     ) -> Result<Option<TakenRun>, StoreError> {
         let connection = self.connection().await?;
         let bounded = self.rows(connection, BOUNDED, &[&offer.queues]).await?;
-        for queue in bounded {
-            let queue: &str = queue.get(0);
-            let row = self.take_locked(offer, worker, missing, queue).await?;
+        for bounds in bounded {
+            let bounds = (bounds.get(0), bounds.get(1));
+            let row = self.take_locked(offer, worker, missing, bounds).await?;
             if let Some(row) = row {
                 return self.hold_taken(&row, worker).map(Some);
             }
@@ -140,32 +152,40 @@ impl Server {
         offer: &WorkerOffer,
         worker: i64,
         missing: &[String],
-        queue: &str,
+        (queue, agent): (Option<&str>, Option<&str>),
     ) -> Result<Option<Row>, StoreError> {
         let fault = |error| self.fault(&error);
         let mut connection = self.connection().await?;
         let transaction = connection.transaction().await.map_err(fault)?;
-        let lock = transaction.prepare_cached(LOCK).await.map_err(fault)?;
-        let limit = transaction.query_opt(&lock, &[&queue]).await;
-        let Some(limit) = limit.map_err(fault)? else {
-            return Ok(None);
-        };
-        let limit = i64::from(limit.get::<_, i32>(0));
+        let mut limits = [None, None];
+        let locks = [(LOCK_QUEUE, queue), (LOCK_AGENT, agent)];
+        for ((lock, name), limit) in locks.into_iter().zip(&mut limits) {
+            let Some(name) = name else {
+                continue;
+            };
+            let lock = transaction.prepare_cached(lock).await.map_err(fault)?;
+            let row = transaction.query_opt(&lock, &[&name]).await;
+            let Some(row) = row.map_err(fault)? else {
+                return Ok(None);
+            };
+            *limit = Some(i64::from(row.get::<_, i32>(0)));
+        }
         let take = transaction
             .prepare_cached(TAKE_BOUNDED)
             .await
             .map_err(fault)?;
         let (lanes, marks) = self.taking.columns();
-        let queues = [queue];
-        let queues = queues.as_slice();
         let values: SqlValues<'_> = &[
             &worker,
-            &queues,
+            &offer.queues,
             &offer.labels,
             &missing,
             &lanes,
             &marks,
-            &limit,
+            &queue,
+            &limits[0],
+            &agent,
+            &limits[1],
         ];
         let row = transaction.query_opt(&take, values).await.map_err(fault)?;
         transaction.commit().await.map_err(fault)?;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-/// Create the store on a server, bring it up to date, and limit its queues
+/// Create the store on a server, bring it up to date, and limit its queues and agents
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,7 +32,17 @@ Examples:
   bonded store queue
   bonded store queue nightly --concurrent 4
   bonded store queue nightly --unlimited")]
-    Queue(StoreQueueArgs),
+    Queue(StoreLimitArgs),
+    /// List the agents of queued runs, or limit how many runs of one are driven at once
+    ///
+    /// The limit holds for all workers together, whichever queues the runs wait in. It is kept in the store. Agents that
+    /// another agent calls do not count.
+    #[command(after_help = "\
+Examples:
+  bonded store agent
+  bonded store agent reviewer --concurrent 2
+  bonded store agent reviewer --unlimited")]
+    Agent(StoreLimitArgs),
 }
 
 #[derive(Debug, Args)]
@@ -43,8 +53,8 @@ pub(crate) struct StoreInitArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct StoreQueueArgs {
-    /// The queue to limit; without it all queues are listed
+pub(crate) struct StoreLimitArgs {
+    /// Which one to limit; without it all are listed
     #[arg(value_name = "NAME", requires = "limit")]
     pub(crate) name: Option<String>,
 

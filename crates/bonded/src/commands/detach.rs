@@ -73,11 +73,13 @@ async fn queue(
 ) -> Result<(), CliError> {
     prepared.check(&input)?;
     let goal = prepared.checked_goal(input);
+    let agent = goal.config.agent.as_ref();
     let submission = Submission {
         queue: args.queue.clone(),
         submitter: args.submitter.clone().unwrap_or_else(person),
         needs: args.needs.clone(),
         dir: goal.config.dir.clone(),
+        agent: agent.map(|agent| agent.name.clone()).unwrap_or_default(),
     };
     let first = host.first_entry(id, goal).await?;
     let asked = first.event.started().map(|it| it.goal.clone());

@@ -1,13 +1,13 @@
 //! `bonded store`: the store itself. It is made on a server by a person who may; a file is made by the first run anyway. Its
-//! queues are listed and bounded.
+//! queues and agents are listed and bounded.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use bonded_postgres::{QueueState, initialise};
+use bonded_postgres::{Bounded, QueueState, initialise};
 use serde_json::json;
 
-use crate::args::{StoreArgs, StoreCommand, StoreInitArgs, StoreQueueArgs};
+use crate::args::{StoreArgs, StoreCommand, StoreInitArgs, StoreLimitArgs};
 use crate::error::{CliError, Code};
 use crate::render::table::{self, Side};
 use crate::{output, settings};
@@ -15,7 +15,8 @@ use crate::{output, settings};
 pub(crate) async fn store(args: &StoreArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     match &args.command {
         StoreCommand::Init(args) => init(args, store).await,
-        StoreCommand::Queue(args) => queue(args, store).await,
+        StoreCommand::Queue(args) => limit(Bounded::Queue, args, store).await,
+        StoreCommand::Agent(args) => limit(Bounded::Agent, args, store).await,
     }
 }
 
@@ -41,18 +42,26 @@ async fn init(args: &StoreInitArgs, store: Option<&Path>) -> Result<ExitCode, Cl
     Ok(ExitCode::SUCCESS)
 }
 
-async fn queue(args: &StoreQueueArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+async fn limit(
+    of: Bounded,
+    args: &StoreLimitArgs,
+    store: Option<&Path>,
+) -> Result<ExitCode, CliError> {
+    let (word, title) = match of {
+        Bounded::Queue => ("queue", "QUEUE"),
+        Bounded::Agent => ("agent", "AGENT"),
+    };
     let store = settings::open_queues(store)?;
     if let Some(name) = &args.name {
-        store.bound(name.clone(), args.concurrent).await?;
+        store.bound(of, name.clone(), args.concurrent).await?;
         let message = match args.concurrent {
-            Some(count) => format!("queue {name}: at most {count} at once"),
-            None => format!("queue {name}: no limit"),
+            Some(count) => format!("{word} {name}: at most {count} at once"),
+            None => format!("{word} {name}: no limit"),
         };
         output::stderr(&message);
         return Ok(ExitCode::SUCCESS);
     }
-    let queues = store.queues().await?;
+    let queues = store.states(of).await?;
     if args.json {
         for queue in &queues {
             let line = json!({
@@ -62,10 +71,12 @@ async fn queue(args: &StoreQueueArgs, store: Option<&Path>) -> Result<ExitCode, 
             output::stdout(&line.to_string());
         }
     } else if queues.is_empty() {
-        output::stderr("no queues yet; queue a run with `bonded run --detach`");
+        output::stderr(&format!(
+            "no {word}s yet; queue a run with `bonded run --detach`"
+        ));
     } else {
         let titles = [
-            ("QUEUE", Side::Left),
+            (title, Side::Left),
             ("QUEUED", Side::Right),
             ("DRIVEN", Side::Right),
             ("LIMIT", Side::Right),

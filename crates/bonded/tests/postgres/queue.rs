@@ -140,6 +140,61 @@ fn a_run_waits_for_a_worker_that_has_its_directory() {
     worker.end(Signal::TERM).succeeds();
 }
 
+/// Marks when it begins and when it ends.
+const MARKS: &str = "echo + >> marks; sleep 0.3; echo - >> marks";
+
+/// How many of so many runs were under way at the same moment.
+fn most_at_once(shop: &Shop, runs: usize) -> i32 {
+    let marks = shop.lines("marks");
+    assert_eq!(marks.len(), 2 * runs, "{marks:?}");
+    let counts = marks.iter().scan(0, |under_way, mark| {
+        *under_way += if mark == "+" { 1 } else { -1 };
+        Some(*under_way)
+    });
+    counts.max().unwrap_or_default()
+}
+
+#[test]
+fn the_limit_of_an_agent_holds_for_all_workers_together_in_every_queue() {
+    let Some(shop) = Shop::new(LEASE_MS) else {
+        return;
+    };
+    let limit = |count: &str| {
+        let words = ["store", "agent", "narrow", "--concurrent", count];
+        let said = shop.place.bonded(&words);
+        said.says(&format!("agent narrow: at most {count} at once"));
+    };
+    limit("0");
+    let lines = [call("run", json!({ "command": MARKS })), report("ok")];
+    let front = "tools: builtin";
+    let narrow = shop.place.agent("narrow", &lines, front);
+    let narrow = narrow.display().to_string();
+    for n in 0..8 {
+        let queue = ["default", "other"][n % 2];
+        let words = ["run", "--detach", "--agent", &narrow, "--queue", queue];
+        shop.place
+            .bonded(&[&words[..], &["go"]].concat())
+            .succeeds();
+    }
+    shop.queue("wide", &[done("ok")], &[]);
+    let queues = ["--queue", "default", "--queue", "other"];
+    let workers: Vec<_> = (0..4).map(|_| shop.worker(&queues)).collect();
+    wait_until("the other one has ended", || shop.open() == 8);
+    let told = shop.place.bonded(&["runs", "--json"]).stdout;
+    let expected = "a place: agent narrow is limited to 0 at once";
+    assert_eq!(told.matches(expected).count(), 8, "{told}");
+    limit("2");
+    wait_until("all have ended", || shop.open() == 0);
+    assert_eq!(most_at_once(&shop, 8), 2);
+    assert!(shop.place.statuses().iter().all(|it| it == "succeeded"));
+    for worker in workers {
+        worker.end(Signal::TERM).succeeds();
+    }
+    let listed = shop.place.bonded(&["store", "agent", "--json"]);
+    let expected = json!({ "name": "narrow", "queued": 0, "driven": 0, "concurrent": 2 });
+    assert_eq!(listed.json(), expected);
+}
+
 #[test]
 fn the_limit_of_a_queue_holds_for_all_workers_together() {
     let Some(shop) = Shop::new(LEASE_MS) else {
@@ -147,8 +202,7 @@ fn the_limit_of_a_queue_holds_for_all_workers_together() {
     };
     let limit = ["store", "queue", "narrow", "--concurrent", "2"];
     shop.place.bonded(&limit).succeeds();
-    let command = "echo + >> marks; sleep 0.3; echo - >> marks";
-    let lines = [call("run", json!({ "command": command })), done("ok")];
+    let lines = [call("run", json!({ "command": MARKS })), done("ok")];
     for n in 0..10 {
         shop.queue(&format!("r{n}"), &lines, &["--queue", "narrow"]);
     }
@@ -156,17 +210,7 @@ fn the_limit_of_a_queue_holds_for_all_workers_together() {
         .map(|_| shop.worker(&["--queue", "narrow"]))
         .collect();
     wait_until("all have ended", || shop.open() == 0);
-    let mut under_way = 0;
-    let counts: Vec<i32> = shop
-        .lines("marks")
-        .iter()
-        .map(|mark| {
-            under_way += if mark == "+" { 1 } else { -1 };
-            under_way
-        })
-        .collect();
-    assert_eq!(counts.iter().max(), Some(&2), "{counts:?}");
-    assert_eq!(counts.len(), 20);
+    assert_eq!(most_at_once(&shop, 10), 2);
     for worker in workers {
         worker.end(Signal::TERM).succeeds();
     }

@@ -318,7 +318,12 @@ impl Scene {
 
 /// What only a store on a server has.
 fn needs_server(line: &str) -> bool {
-    let words = ["bonded worker", "bonded store queue", "bonded run --detach"];
+    let words = [
+        "bonded worker",
+        "bonded store queue",
+        "bonded store agent",
+        "bonded run --detach",
+    ];
     words.iter().any(|word| line.starts_with(word))
 }
 
