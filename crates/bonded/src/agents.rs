@@ -15,7 +15,7 @@ use bonded_host::config::Environment;
 use bonded_host::config::options::Options;
 use bonded_host::sandbox::{Launcher, OnShortfall};
 use bonded_host::trust::{OwnPlaces, Stance, Trust, TrustRecord};
-use bonded_host::{Confinement, Host, SystemClock, WorkplaceChildren};
+use bonded_host::{CancellationToken, Confinement, Host, SystemClock, WorkplaceChildren};
 use bonded_state::Store;
 use bonded_transport::{Providers, Transport};
 use bonded_work::Workshop;
@@ -204,6 +204,7 @@ pub(crate) fn unsealed_host(
         children: Some(Arc::new(WorkplaceChildren::new(workplace, moment))),
         live: None,
         interrupt: signals::interrupt(),
+        drain: CancellationToken::new(),
     };
     (host, tools)
 }

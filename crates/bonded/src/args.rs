@@ -21,6 +21,7 @@ mod store;
 mod stored;
 mod ui;
 mod work;
+mod worker;
 mod workspace;
 
 use std::ffi::OsString;
@@ -45,10 +46,11 @@ pub(crate) use schema::{SchemaArgs, SchemaName};
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress};
 pub(crate) use short_help::TOP;
-pub(crate) use store::{StoreArgs, StoreCommand, StoreInitArgs};
+pub(crate) use store::{StoreArgs, StoreCommand, StoreInitArgs, StoreLimitArgs};
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use ui::UiArgs;
 pub(crate) use work::WorkArgs;
+pub(crate) use worker::{WorkerArgs, WorkersArgs};
 pub(crate) use workspace::{
     ExportArgs, ImportArgs, InitArgs, NoteAddArgs, NoteArgs, NoteCommand, NoteEditArgs,
     NoteHistoryArgs, NoteListArgs, NoteSearchArgs, NoteShowArgs, PlaceArgs, RuleArgs, RuleCommand,
@@ -249,6 +251,8 @@ commands! {
     "fork" Fork(Box<ForkArgs>),
     "models" Models(ModelsArgs),
     "store" Store(StoreArgs),
+    "worker" Worker(WorkerArgs),
+    "workers" Workers(WorkersArgs),
     "doctor" Doctor(DoctorArgs),
     "demo" Demo(DemoArgs),
     "new" New(NewArgs),
@@ -265,7 +269,7 @@ impl Command {
     /// Whether it answers several at the same time.
     pub(crate) fn is_server(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Mcp(_) | Self::Ui(_) => true,
+            Self::Serve(_) | Self::Mcp(_) | Self::Ui(_) | Self::Worker(_) => true,
             Self::Run(_)
             | Self::Work(_)
             | Self::Init(_)
@@ -285,6 +289,7 @@ impl Command {
             | Self::Fork(_)
             | Self::Models(_)
             | Self::Store(_)
+            | Self::Workers(_)
             | Self::Doctor(_)
             | Self::Demo(_)
             | Self::New(_)

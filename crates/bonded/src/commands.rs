@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod demo;
 mod deny;
+mod detach;
 mod doctor;
 mod each;
 mod explain;
@@ -40,6 +41,8 @@ mod user;
 mod verify;
 mod verify_receipt;
 mod work;
+mod worker;
+mod workers;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -120,6 +123,7 @@ async fn command(
     signals::outlive_size_limits();
     match command {
         Command::Work(args) => Box::pin(work::work(args, store, ground)).await,
+        Command::Run(args) if args.detach => detach::detach(args, store).await,
         Command::Run(args) if args.each.is_some() => each::each(args, store).await,
         Command::Run(args) => run::run(args, store).await,
         Command::Serve(args) => serve::serve(args, store).await,
@@ -141,6 +145,8 @@ async fn command(
         Command::Verify(args) => verify::verify(args, store).await,
         Command::Fork(args) => fork::fork(args, store).await,
         Command::Models(args) => models::models(args).await,
+        Command::Worker(args) => worker::worker(args, store).await,
+        Command::Workers(args) => workers::workers(args, store).await,
         Command::Store(args) => store::store(args, store).await,
         Command::Doctor(args) => doctor::doctor(args, store).await,
         Command::Demo(args) => demo::demo(args).await,

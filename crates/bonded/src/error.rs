@@ -432,6 +432,7 @@ impl From<HostError> for CliError {
             HostError::TakenOver { .. } => Code::TakenOver,
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
             HostError::OfPlan { .. } => Code::RunHeld,
+            HostError::SecretGoal { .. } => Code::BadGoal,
             HostError::NoSuchTurn { .. } => Code::NoSuchTurn,
             HostError::Workdir { .. } => Code::Workdir,
             HostError::Sandbox { .. } => Code::Sandbox,

@@ -20,6 +20,7 @@ mod logging;
 mod masking;
 mod options;
 mod output;
+mod queued_runs;
 mod raw_mode;
 mod refused;
 mod render;

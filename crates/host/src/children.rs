@@ -174,7 +174,7 @@ impl Host {
         let mut output = match self.run_child(caller, agent, invocation, cancel).await {
             Ok(run) => answer(&run)?,
             // Nothing came of it yet: the caller is let go of as well.
-            Err(_) if self.interrupt.is_cancelled() => return None,
+            Err(_) if self.is_ending() => return None,
             Err(why) => ToolOutput {
                 outcome: Outcome::Failed,
                 text: format!("(tool failed: {why})"),

@@ -115,6 +115,9 @@ impl<'a> Driver<'a> {
                 Effect::Review(_) => return self.let_go().await,
                 Effect::Ask { .. } | Effect::Wait { .. } | Effect::Invoke(_) => {}
             }
+            if self.is_drained(&effect) {
+                return self.let_go().await;
+            }
             wave = self.with_calls(&effect, wave);
             let woken = self.await_effect(&effect, wave.as_mut()).await;
             self.end_called(&effect, &woken).await;
@@ -154,7 +157,7 @@ impl<'a> Driver<'a> {
     async fn let_go(self) -> Result<Run, HostError> {
         self.host.store.release(self.run.id()).await?;
         let waits = self.run.waiting_call().is_some();
-        match self.host.interrupt.is_cancelled() && !waits {
+        match self.host.is_ending() && !waits {
             true => Err(HostError::Interrupted {
                 run: self.run.id().clone(),
             }),
@@ -186,6 +189,13 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// Whether this is the moment to hand the run on. A call that the log says was begun is made first: nobody else would
+    /// know that it was not.
+    fn is_drained(&self, effect: &Effect) -> bool {
+        let may_wait = matches!(effect, Effect::Ask { .. } | Effect::Wait { .. });
+        may_wait && self.host.drain.is_cancelled()
+    }
+
     /// Resolves when the run is to stop. What is under way when the process is about to end has a moment to end too: a
     /// call that did is not one whose outcome nobody knows.
     async fn stopped(&self, effect: &Effect) -> Woken {
@@ -193,6 +203,7 @@ impl<'a> Driver<'a> {
             biased;
             () = self.host.interrupt.cancelled() => {}
             () = self.cancel.cancelled() => return cancelled(),
+            () = self.host.drain.cancelled(), if matches!(effect, Effect::Wait { .. }) => {}
         }
         if !matches!(effect, Effect::Wait { .. }) {
             let last = self.host.clock.now().plus(LAST_MOMENT_MS);

@@ -7,7 +7,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use bonded_kernel::{self as kernel, Input, Run, RunId, RunStarted, Text};
+use bonded_kernel::{self as kernel, Entry, Input, Run, RunId, RunStarted, Text};
 use bonded_tools::Registry;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join3};
@@ -45,9 +45,32 @@ impl Host {
     pub async fn run(
         &self,
         id: RunId,
-        mut goal: Goal,
+        goal: Goal,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
+        let (goal, registry) = self.equip(goal).await?;
+        let driving = self.begin(&id, goal, registry, cancel);
+        self.guard(&id, driving).await
+    }
+
+    /// The first entry of a run that another process shall drive: what it is bound to, and nothing begun.
+    ///
+    /// The log is all that the other process has: a goal with a secret in it is refused, since the log keeps the secret's
+    /// name alone.
+    pub async fn first_entry(&self, id: &RunId, goal: Goal) -> Result<Entry, HostError> {
+        let (goal, registry) = self.equip(goal).await?;
+        let (mut started, _, asked) = self.freeze(goal, &registry);
+        started.queued = true;
+        if asked.unless_kept().is_some() {
+            return Err(HostError::SecretGoal { run: id.clone() });
+        }
+        let (_, step) = kernel::start(id.clone(), self.clock.now(), started);
+        let first = step.entries().first();
+        Ok(first.expect("a run begins with an entry").clone())
+    }
+
+    /// Opens the tools and asks for what the servers say of themselves.
+    async fn equip(&self, mut goal: Goal) -> Result<(Goal, Arc<Registry>), HostError> {
         let windows = windows::ask(&*self.transport, &goal.config);
         let prices = prices::ask(&*self.transport, &goal.config);
         let opened = self.tools.open(&goal.config);
@@ -57,8 +80,20 @@ impl Host {
         for (target, window) in goal.config.targets.iter_mut().zip(windows) {
             windows::take(target, window);
         }
-        let driving = self.begin(&id, goal, registry, cancel);
-        self.guard(&id, driving).await
+        Ok((goal, registry))
+    }
+
+    /// What the log will say that the run is bound to.
+    fn freeze(&self, goal: Goal, registry: &Registry) -> (RunStarted, Counter, GoalTexts) {
+        let counter = Counter::of(&goal.config);
+        let catalog = registry.catalog().clone();
+        let mask = self.secrets.mask_of(&goal.config);
+        let asked = GoalTexts::new(goal.text, goal.system, &mask);
+        let (text, system) = asked.kept();
+        let mut started = RunStarted::new(text, system, goal.config, catalog);
+        started.program = Some(PROGRAM.into());
+        started.counted = counter.seed(&started, registry.catalog());
+        (started, counter, asked)
     }
 
     /// What a run is made of is put on the heap outside of any future: thousands of runs may wait.
@@ -69,14 +104,7 @@ impl Host {
         registry: Arc<Registry>,
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<Run, HostError>> {
-        let counter = Counter::of(&goal.config);
-        let catalog = registry.catalog().clone();
-        let mask = self.secrets.mask_of(&goal.config);
-        let asked = GoalTexts::new(goal.text, goal.system, &mask);
-        let (text, system) = asked.kept();
-        let mut started = RunStarted::new(text, system, goal.config, catalog);
-        started.program = Some(PROGRAM.into());
-        started.counted = counter.seed(&started, registry.catalog());
+        let (started, counter, asked) = self.freeze(goal, &registry);
         let (run, step) = kernel::start(id.clone(), self.clock.now(), started);
         let driver = Driver {
             host: self,

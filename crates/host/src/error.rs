@@ -24,6 +24,11 @@ pub enum HostError {
     /// The id names a run that was asked something else.
     #[error("run {run} already exists with another goal; choose another id")]
     OtherGoal { run: RunId },
+    /// A run that another process shall drive was asked what a log does not keep.
+    #[error(
+        "the goal or the system prompt of run {run} holds a secret, which no log keeps: another process could not ask it"
+    )]
+    SecretGoal { run: RunId },
     /// A new run was to have the id of one that exists.
     #[error("run {run} already exists; choose another id")]
     IdTaken { run: RunId },

@@ -60,6 +60,8 @@ pub struct Host {
     pub secrets: Arc<Secrets>,
     /// Cancelled where the process is about to end: runs are let go of, and can be resumed.
     pub interrupt: CancellationToken,
+    /// Cancelled where the process is to end soon: runs are let go of before they next ask a model.
+    pub drain: CancellationToken,
     /// Is told what models say while they say it, if anybody wants to know.
     pub live: Option<Arc<dyn LiveSink>>,
 }
@@ -87,6 +89,11 @@ impl Host {
     pub fn draw_nonce() -> String {
         let id = uuid::Uuid::new_v4().simple().to_string();
         id.get(..8).unwrap_or_default().to_owned()
+    }
+
+    /// Whether this process lets go of its runs.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.interrupt.is_cancelled() || self.drain.is_cancelled()
     }
 
     /// Rebuilds a run from its log.
@@ -119,7 +126,7 @@ impl Host {
         };
         let listed = self.store.list(filter).await?;
         let listed = listed.iter().find(|it| it.run == *id);
-        Ok(listed.is_some_and(|it| it.held == Holder::Nobody))
+        Ok(listed.is_some_and(|it| matches!(it.held, Holder::Nobody | Holder::Queue)))
     }
 
     /// Puts an input that ends the run in from outside the driver. The driver may write at the same

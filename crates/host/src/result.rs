@@ -9,6 +9,8 @@ use bonded_state::Holder;
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
+    /// It waits for a worker to take it.
+    Queued,
     /// A living process drives it.
     Running,
     /// It has not ended and nobody drives it: it can be resumed.
@@ -36,14 +38,18 @@ impl Status {
             Some(TerminationKind::Cancelled) => Self::Cancelled,
             Some(TerminationKind::Denied) => Self::Denied,
             Some(_) => Self::Failed,
-            None if matches!(holder, Holder::Nobody) => Self::Interrupted,
-            None => Self::Running,
+            None => match holder {
+                Holder::Nobody => Self::Interrupted,
+                Holder::Queue => Self::Queued,
+                Holder::This | Holder::Other => Self::Running,
+            },
         }
     }
 
     /// Part of the surface; these words stay.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Queued => "queued",
             Self::Running => "running",
             Self::Interrupted => "interrupted",
             Self::AwaitingReview => "awaiting_review",

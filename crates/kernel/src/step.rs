@@ -53,7 +53,7 @@ pub fn start(id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
 /// Begins a run as a build of that format does. The hashes of its entries have the format in them, and the time for which
 /// a run waits has a hash in it.
 pub(crate) fn start_as(format: u16, id: RunId, now: Millis, started: RunStarted) -> (Run, Step) {
-    let goal = GoalId::of(&started.goal);
+    let (goal, is_queued) = (GoalId::of(&started.goal), started.queued);
     let header = Header {
         format,
         run: id,
@@ -74,7 +74,9 @@ pub(crate) fn start_as(format: u16, id: RunId, now: Millis, started: RunStarted)
         woke: false,
         used_ms: None,
     };
-    stepper.advance();
+    if !is_queued {
+        stepper.advance();
+    }
     let entries = stepper.entries;
     let step = Step {
         entries: entries.into(),

@@ -3,28 +3,42 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{Hash, Head, RunId};
+use bonded_kernel::{Entry, Event, Hash, Head, RunId};
 use bonded_state::{Append, StoreError};
 use tokio_postgres::Row;
 
 use crate::blobs;
 use crate::body;
-use crate::keys::{HeldRun, RunNumber};
-use crate::server::Server;
+use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, WAITING};
+use crate::server::{Server, SqlValues};
 
 /// Begins a run: who makes it holds it.
 macro_rules! begin {
     () => {
         "WITH h AS (INSERT INTO bonded.run (id, goal) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING RETURNING run), \
-         d AS (INSERT INTO bonded.drive (run, epoch, worker, head, hash) SELECT run, 1, $3, $4, $5 FROM h)"
+         d AS (INSERT INTO bonded.drive (run, epoch, worker, head, hash, state) \
+            SELECT run, 1, $3::bigint, $4, $5, CASE WHEN $3::bigint IS NULL THEN 3 ELSE 4 END FROM h)"
+    };
+}
+
+/// Begins a run that a worker shall drive.
+macro_rules! submit {
+    () => {
+        "WITH h AS (INSERT INTO bonded.run (id, goal) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING RETURNING run), \
+         d AS (INSERT INTO bonded.drive (run, epoch, head, hash, state, ready, lane, dir) \
+            SELECT run, 1, $4, $5, 0, clock_timestamp(), $3, $10 FROM h)"
     };
 }
 
 /// Moves the head, if it is where the entries follow and the claim of this process is the last one. Who does not hold the
-/// run names no epoch. A run that ends is free.
+/// run names no epoch. A run that ends is free. What comes of a run in the queue is what the entries say ($3): most say
+/// nothing, and change no column that an index has.
 macro_rules! advance {
     () => {
-        "WITH h AS (UPDATE bonded.drive SET head = $4, hash = $5, worker = CASE WHEN $3 THEN NULL ELSE worker END \
+        "WITH h AS (UPDATE bonded.drive SET head = $4, hash = $5, \
+            worker = CASE WHEN $3::smallint = 3 THEN NULL ELSE worker END, \
+            state = CASE WHEN $3 = 3 OR state < 3 THEN coalesce($3, state) ELSE state END, \
+            ready = CASE WHEN $3 = 2 THEN NULL WHEN $3 = 0 AND state < 3 THEN clock_timestamp() ELSE ready END \
          WHERE run = $1 AND head = $2 AND hash = $8 AND epoch = coalesce($9, epoch) RETURNING run)"
     };
 }
@@ -55,6 +69,7 @@ macro_rules! add_step {
 
 const START: &str = concat!(begin!(), add_step!("1"));
 const START_WITH_BLOBS: &str = concat!(begin!(), keep_blobs!("$8", "$9"), add_step!("1"));
+const SUBMIT: &str = concat!(submit!(), keep_blobs!("$8", "$9"), add_step!("1"));
 const APPEND: &str = concat!(advance!(), add_step!("$2 + 1"));
 const APPEND_WITH_BLOBS: &str = concat!(advance!(), keep_blobs!("$10", "$11"), add_step!("$2 + 1"));
 
@@ -75,6 +90,18 @@ enum Settled {
     Done,
     /// It is not, and may be made under this claim.
     NotDone(Option<HeldRun>),
+}
+
+/// What an append makes of a run that is in the queue.
+fn state_after(append: &Append) -> Option<i16> {
+    let state = |entry: &Entry| {
+        let event = &entry.event;
+        let is_end = matches!(event, Event::RunEnded(_)).then_some(ENDED);
+        let asks = matches!(event, Event::ReviewAsked { .. }).then_some(WAITING);
+        let is_answer = matches!(event, Event::CallReviewed(_)).then_some(QUEUED);
+        is_end.or(asks).or(is_answer)
+    };
+    append.entries.iter().filter_map(state).next_back()
 }
 
 fn seq(head: Head) -> i32 {
@@ -143,6 +170,52 @@ impl Server {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Begins a run that nobody drives yet; whether there was none of this id. Where the answer is lost it is begun again,
+    /// and a write tells whether it was begun the first time.
+    pub(crate) async fn submit(
+        &self,
+        append: &Append,
+        lane: i32,
+        dir: &str,
+    ) -> Result<bool, StoreError> {
+        let patience = self.patience();
+        let mut is_in_doubt = false;
+        loop {
+            match self.send_submitted(append, lane, dir).await {
+                Ok(true) => break,
+                Ok(false) if is_in_doubt => {
+                    let (key, _) = self.get(append.run()).await?;
+                    match self.settle(append, key, None).await? {
+                        Settled::Done => break,
+                        Settled::NotDone(_) => return Ok(false),
+                    }
+                }
+                Ok(false) => return Ok(false),
+                Err(error) if patience.bears(&error).await => is_in_doubt = true,
+                Err(error) => return Err(error),
+            }
+        }
+        self.watchers.publish(append.run(), append.head.seq);
+        Ok(true)
+    }
+
+    async fn send_submitted(
+        &self,
+        append: &Append,
+        lane: i32,
+        dir: &str,
+    ) -> Result<bool, StoreError> {
+        let (id, goal) = (append.run().as_str(), append.goal().as_str());
+        let (last, hash) = (seq(append.head), bytes(&append.head.hash));
+        let (named, body) = (blobs::referred(append), body::write(&append.entries));
+        let (hashes, contents) = blobs::columns(append);
+        let values: SqlValues<'_> = &[
+            &id, &goal, &lane, &last, &hash, &named, &body, &hashes, &contents, &dir,
+        ];
+        let rows = self.rows(self.connection().await?, SUBMIT, values).await?;
+        Ok(!rows.is_empty())
     }
 
     fn new_claim(&self, append: &Append, key: RunNumber, worker: Option<i64>) -> HeldRun {
@@ -232,14 +305,14 @@ impl Server {
         let connection = self.connection().await?;
         let (first, last) = (seq(before), seq(after));
         let (prev, hash) = (bytes(&before.hash), bytes(&after.hash));
-        let is_end = append.ends_run();
+        let state = state_after(append);
         let rows = match named {
             None => {
                 self.rows(
                     connection,
                     APPEND,
                     &[
-                        &key, &first, &is_end, &last, &hash, &named, &body, &prev, &epoch,
+                        &key, &first, &state, &last, &hash, &named, &body, &prev, &epoch,
                     ],
                 )
                 .await
@@ -250,7 +323,7 @@ impl Server {
                     connection,
                     APPEND_WITH_BLOBS,
                     &[
-                        &key, &first, &is_end, &last, &hash, &named, &body, &prev, &epoch, &hashes,
+                        &key, &first, &state, &last, &hash, &named, &body, &prev, &epoch, &hashes,
                         &contents,
                     ],
                 )

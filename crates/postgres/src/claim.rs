@@ -12,8 +12,9 @@ use crate::server::Server;
 const BURY: &str = "UPDATE bonded.worker w SET dead = true FROM bonded.drive d JOIN bonded.run r USING (run) \
      WHERE r.id = $1 AND w.id = d.worker AND NOT w.dead AND w.expires <= clock_timestamp() RETURNING w.id";
 
-/// A worker counts as dead only where its row says so: one that cannot be seen yet is alive.
-const CLAIM: &str = "UPDATE bonded.drive d SET epoch = d.epoch + 1, worker = $2 FROM bonded.run r \
+/// A worker counts as dead only where its row says so: one that cannot be seen yet is alive. A run of the queue stays one.
+const CLAIM: &str = "UPDATE bonded.drive d SET epoch = d.epoch + 1, worker = $2, \
+        state = CASE WHEN d.state = 0 THEN 1 ELSE d.state END FROM bonded.run r \
      WHERE r.id = $1 AND d.run = r.run AND (d.worker IS NULL \
         OR EXISTS (SELECT 1 FROM bonded.worker w WHERE w.id = d.worker AND w.dead)) \
      RETURNING d.run, d.epoch, r.goal";
@@ -21,7 +22,10 @@ const CLAIM: &str = "UPDATE bonded.drive d SET epoch = d.epoch + 1, worker = $2 
 const HOLDER: &str = "SELECT d.run, d.epoch, r.goal, d.worker, w.name FROM bonded.run r JOIN bonded.drive d USING (run) \
      LEFT JOIN bonded.worker w ON w.id = d.worker WHERE r.id = $1";
 
-const RELEASE: &str = "UPDATE bonded.drive SET worker = NULL WHERE run = $1 AND worker = $2 AND epoch = $3 RETURNING run";
+/// What is of the queue is queued again.
+const RELEASE: &str = "UPDATE bonded.drive SET worker = NULL, state = CASE WHEN state = 1 THEN 0 ELSE state END, \
+        ready = CASE WHEN state = 1 THEN clock_timestamp() ELSE ready END \
+     WHERE run = $1 AND worker = $2 AND epoch = $3 RETURNING run";
 
 impl Server {
     pub(crate) async fn claim(self: &Arc<Self>, run: &RunId) -> Result<(), StoreError> {

@@ -1,9 +1,15 @@
-//! The runs that this process holds, with what an append of theirs needs.
+//! The runs that this process holds, with what an append of theirs needs, and the states that a run can be in.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::{GoalId, RunId};
+
+/// It waits for a worker.
+pub(crate) const QUEUED: i16 = 0;
+/// It waits for a person.
+pub(crate) const WAITING: i16 = 2;
+pub(crate) const ENDED: i16 = 3;
 
 /// A run's number.
 pub(crate) type RunNumber = i64;

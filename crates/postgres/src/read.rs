@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use crate::append::head_of;
 use crate::blobs::{self, BlobTexts};
 use crate::body;
-use crate::keys::RunNumber;
+use crate::keys::{RunNumber, WAITING};
 use crate::server::Server;
 
 const HEAD: &str = "SELECT head, hash FROM bonded.run JOIN bonded.drive USING (run) WHERE id = $1";
@@ -29,7 +29,7 @@ const BLOBS: &str = "SELECT DISTINCT b.hash, b.bytes FROM unnest($1::bigint[], $
 /// The newest runs, with the first and the last append of each.
 const LIST: &str = "WITH r AS (SELECT run, id, goal FROM bonded.run \
         WHERE $1 = '' OR (id >= $1 AND id < $2) ORDER BY run DESC LIMIT $3) \
-     SELECT r.run, r.id, r.goal, d.worker, coalesce(NOT w.dead AND w.expires > clock_timestamp(), false) AS lives, \
+     SELECT r.run, r.id, r.goal, d.state, d.worker, coalesce(NOT w.dead AND w.expires > clock_timestamp(), false) AS lives, \
         f.first, f.last, f.hash, f.blobs, f.body, \
         l.first AS l_first, l.last AS l_last, l.hash AS l_hash, l.blobs AS l_blobs, l.body AS l_body, p.hash AS p_hash \
      FROM r JOIN bonded.drive d USING (run) LEFT JOIN bonded.worker w ON w.id = d.worker \
@@ -257,10 +257,11 @@ impl Server {
     fn holder(&self, row: &Row) -> Holder {
         let worker: Option<i64> = row.get("worker");
         match (worker, row.get("lives")) {
-            (None, _) => Holder::Nobody,
-            (worker, _) if worker == self.lease.worker() => Holder::This,
+            (Some(_), _) if worker == self.lease.worker() => Holder::This,
             (Some(_), true) => Holder::Other,
-            (Some(_), false) => Holder::Nobody,
+            // Also one whose worker died: another one takes it.
+            _ if row.get::<_, i16>("state") < WAITING => Holder::Queue,
+            _ => Holder::Nobody,
         }
     }
 }

@@ -8,10 +8,10 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::lease::now;
-use crate::server::Server;
+use crate::server::{Server, SqlValues};
 
-const REGISTER: &str = "INSERT INTO bonded.worker (name, expires) \
-     VALUES ($1, clock_timestamp() + $2::float8 * interval '1 second') RETURNING id";
+const REGISTER: &str = "INSERT INTO bonded.worker (name, expires, queues, labels, concurrent) \
+     VALUES ($1, clock_timestamp() + $2::float8 * interval '1 second', $3, coalesce($4::text[], '{}'), $5) RETURNING id";
 
 /// A lease that is over is never renewed: its runs may have been taken.
 const RENEW: &str = "UPDATE bonded.worker SET expires = clock_timestamp() + $2::float8 * interval '1 second' \
@@ -34,9 +34,14 @@ impl Server {
         }
         let name = name();
         let seconds = self.lease.length.as_secs_f64();
+        let offer = self.offer.get();
+        let queues = offer.map(|offer| &offer.queues);
+        let labels = offer.map(|offer| &offer.labels);
+        let concurrent = offer.map(|offer| offer.concurrent);
         let connection = self.connection().await?;
+        let values: SqlValues<'_> = &[&name, &seconds, &queues, &labels, &concurrent];
         let sent = now();
-        let rows = self.rows(connection, REGISTER, &[&name, &seconds]).await?;
+        let rows = self.rows(connection, REGISTER, values).await?;
         let closed = || StoreError::Closed {
             file: self.address.label().into(),
         };

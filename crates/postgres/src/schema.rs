@@ -7,7 +7,11 @@ use crate::address::Address;
 use crate::fault;
 
 /// One script for each version. A script that was released is never edited.
-pub(crate) const MIGRATIONS: [&str; 1] = [include_str!("001.sql")];
+pub(crate) const MIGRATIONS: [&str; 3] = [
+    include_str!("001.sql"),
+    include_str!("002.sql"),
+    include_str!("003.sql"),
+];
 
 pub(crate) const VERSION: &str = "SELECT coalesce(max(version), 0) FROM bonded.migration";
 

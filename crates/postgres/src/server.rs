@@ -1,6 +1,6 @@
 //! The server as everything in this crate sees it: its address, connections to it, the lease, and the runs that are held.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bonded_kernel::{GoalId, RunId};
 use bonded_state::{StoreError, Watchers};
@@ -13,6 +13,7 @@ use crate::connection::{self, Pools, ServerAccess};
 use crate::fault;
 use crate::keys::{HeldRuns, RunNumber};
 use crate::lease::Lease;
+use crate::offer::{Taking, WorkerOffer};
 use crate::patience::Patience;
 
 /// The values of a statement.
@@ -26,6 +27,9 @@ pub(crate) struct Server {
     pub(crate) lease: Lease,
     pub(crate) held: HeldRuns,
     pub(crate) watchers: Arc<Watchers>,
+    /// What this process takes from queues; set before it takes anything.
+    pub(crate) offer: OnceLock<WorkerOffer>,
+    pub(crate) taking: Taking,
 }
 
 impl Server {
@@ -37,6 +41,8 @@ impl Server {
             access,
             held: HeldRuns::default(),
             watchers: Arc::default(),
+            offer: OnceLock::new(),
+            taking: Taking::default(),
         })
     }
 

@@ -20,7 +20,7 @@ use crate::server::Server;
 /// The log of all runs on a server. Dropping it frees the runs that it holds.
 #[derive(Debug)]
 pub struct PostgresStore {
-    server: Arc<Server>,
+    pub(crate) server: Arc<Server>,
     /// Where this machine keeps what belongs to the store and is not in it.
     beside: PathBuf,
     runtime: Handle,
@@ -82,7 +82,7 @@ impl PostgresStore {
     }
 
     /// Has something done where the connections are.
-    async fn ask<T: Send + 'static>(
+    pub(crate) async fn ask<T: Send + 'static>(
         &self,
         task: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {

@@ -205,4 +205,6 @@ pub enum Holder {
     This,
     /// Another process, and it lives.
     Other,
+    /// No living process: a worker will take it from a queue.
+    Queue,
 }

@@ -138,6 +138,7 @@ async fn drive(dir: &Path, store: Arc<Losing>, begun: Arc<AtomicU32>) -> Result<
         secrets: Arc::default(),
         live: None,
         interrupt: CancellationToken::new(),
+        drain: CancellationToken::new(),
     };
     let script = script.to_str().expect("UTF-8");
     let target = Target::new("script", script, "m");

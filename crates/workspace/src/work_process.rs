@@ -43,8 +43,8 @@ const PLAN_ID_DIGITS: usize = 12;
 pub struct WorkProcess {
     /// The file of this very program.
     pub program: PathBuf,
-    /// The log of runs.
-    pub store_file: PathBuf,
+    /// The log of runs: a file, or the address of a server.
+    pub store: PathBuf,
     /// Beside those of this process.
     pub variables: Vec<(String, String)>,
     /// Which places the rules may use.
@@ -87,7 +87,6 @@ impl WorkProcess {
         };
         let (repo, plan) = (find("repo", &action.repo)?, find("plan", &action.plan)?);
         let mut command = Command::new(&self.program);
-        command.arg("--store").arg(&self.store_file);
         command.args(["work", "--json", "--wait-ms", WAIT_MS]);
         command.arg("--repo").arg(repo);
         command
@@ -100,6 +99,8 @@ impl WorkProcess {
         let variables = self.variables.iter().map(|(name, value)| (name, value));
         command
             .envs(variables)
+            // Not as an argument, which every user of the machine can read: there may be a password in it.
+            .env("BONDED_STORE", &self.store)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

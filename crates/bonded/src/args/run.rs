@@ -30,6 +30,7 @@ Examples:
   bonded run --model script:replies.jsonl --json \"try it without a model\"
   bonded run --id nightly-2026-11-15 --max-time 10m --ask edit,write @goal.txt
   bonded run --each goals.jsonl --jobs 16 > results.jsonl
+  bonded run --detach --queue nightly --needs gpu @goal.txt
 
 A goal file for --each has one goal per line: a JSON string, or {\"goal\": \"...\", \"id\": \"...\"}. Given again, it
 resumes the goals that are not finished and repeats nothing."
@@ -48,6 +49,29 @@ pub(crate) struct RunArgs {
     /// Runs at a time with --each
     #[arg(long, value_name = "N", default_value_t = 8, requires = "each")]
     pub(crate) jobs: usize,
+
+    /// Queue the run for `bonded worker`, print its id and exit
+    ///
+    /// The store must be on a server: --store postgres://…
+    #[arg(long, conflicts_with_all = ["json", "stream_json"])]
+    pub(crate) detach: bool,
+
+    /// Queue to wait in, with --detach
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "default",
+        requires = "detach"
+    )]
+    pub(crate) queue: String,
+
+    /// Label that the worker must have, with --detach; repeatable
+    #[arg(long, value_name = "LABEL", requires = "detach")]
+    pub(crate) needs: Vec<String>,
+
+    /// Whose run it is, with --detach: submitters take turns [default: your user name]
+    #[arg(long, value_name = "NAME", requires = "detach")]
+    pub(crate) submitter: Option<String>,
 
     /// Id of the run; an id that exists returns or resumes that run
     #[arg(long, value_name = "ID")]

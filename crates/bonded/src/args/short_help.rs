@@ -15,6 +15,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
             "agent_file",
             "dir",
             "each",
+            "detach",
             "id",
             "ask",
             "deny",
@@ -91,8 +92,9 @@ Run LLM agents within limits that code enforces.
   bonded demo            watch an agent survive kill -9, without a key
 
 Runs      runs show ui resume approve deny cancel fork verify replay
+Machines  worker workers store
 Serve     serve mcp init note rule user export import
-Set up    doctor models new config schema trust login logout store
+Set up    doctor models new config schema trust login logout
 More      explain completions help
 
 `bonded COMMAND -h` shows a command, `bonded --help` everything.

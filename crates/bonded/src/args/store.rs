@@ -2,11 +2,12 @@
 
 use clap::{Args, Subcommand};
 
-/// Create the store on a server, or bring it up to date
+/// Create the store on a server, bring it up to date, and limit its queues and agents
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  bonded store init --store postgres://owner@db.example.org/agents --grant worker")]
+  bonded store init --store postgres://owner@db.example.org/agents --grant worker
+  bonded store queue nightly --concurrent 4")]
 pub(crate) struct StoreArgs {
     #[command(subcommand)]
     pub(crate) command: StoreCommand,
@@ -23,6 +24,25 @@ Examples:
   bonded store init --store postgres://owner@db.example.org/agents --grant worker
   bonded runs --store postgres://worker@db.example.org/agents")]
     Init(StoreInitArgs),
+    /// List the queues, or limit how many runs of one are driven at once
+    ///
+    /// The limit holds for all workers together. It is kept in the store.
+    #[command(after_help = "\
+Examples:
+  bonded store queue
+  bonded store queue nightly --concurrent 4
+  bonded store queue nightly --unlimited")]
+    Queue(StoreLimitArgs),
+    /// List the agents of queued runs, or limit how many runs of one are driven at once
+    ///
+    /// The limit holds for all workers together, whichever queues the runs wait in. It is kept in the store. Agents that
+    /// another agent calls do not count.
+    #[command(after_help = "\
+Examples:
+  bonded store agent
+  bonded store agent reviewer --concurrent 2
+  bonded store agent reviewer --unlimited")]
+    Agent(StoreLimitArgs),
 }
 
 #[derive(Debug, Args)]
@@ -30,4 +50,23 @@ pub(crate) struct StoreInitArgs {
     /// Let this user of the server use the store; repeatable
     #[arg(long, value_name = "USER")]
     pub(crate) grant: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreLimitArgs {
+    /// Which one to limit; without it all are listed
+    #[arg(value_name = "NAME", requires = "limit")]
+    pub(crate) name: Option<String>,
+
+    /// Drive at most this many of its runs at once
+    #[arg(long, value_name = "N", group = "limit", requires = "name")]
+    pub(crate) concurrent: Option<u32>,
+
+    /// Remove the limit
+    #[arg(long, group = "limit", requires = "name")]
+    pub(crate) unlimited: bool,
+
+    /// Print one object a line
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) json: bool,
 }

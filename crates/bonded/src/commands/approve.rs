@@ -42,12 +42,12 @@ pub(crate) async fn approve(
 pub(super) async fn judge(
     args: &VerdictArgs,
     verdict: Verdict,
-    store: Option<&Path>,
+    named: Option<&Path>,
 ) -> Result<ExitCode, CliError> {
     let is_wanted = !args.json && !args.prompting.no_prompt;
-    let attendant = Attendant::here(is_wanted, store);
+    let attendant = Attendant::here(is_wanted, named);
     let mut attendant = attendant.map(|it| it.showing_all(args.full));
-    let (store, id) = settings::find_run_to_steer(store, &args.run).await?;
+    let (store, id) = settings::find_run_to_steer(named, &args.run).await?;
     let (mut host, tools) = settings::host(store.clone(), Stance::Refuse);
     let run = host.load(&id).await?;
     let waits = match PendingReview::of(&*store, &run).await? {
@@ -65,10 +65,10 @@ pub(super) async fn judge(
         },
         None => record(args, verdict, &host, &run, &waits).await?,
     }
-    if args.no_resume {
+    let root = host.root_of(&id).await?;
+    if is_queued(named, &root, &waits.run).await? || args.no_resume {
         return Ok(ExitCode::SUCCESS);
     }
-    let root = host.root_of(&id).await?;
     if let Some(item) = &host.load(&root).await?.config().item {
         let plan = &item.plan;
         output::stderr(&format!("resume its plan: bonded work --resume {plan}"));
@@ -77,6 +77,23 @@ pub(super) async fn judge(
     let code = go_on(args, &mut host, &root, cancel, attendant.as_mut()).await;
     tools.stop().await;
     code
+}
+
+/// Whether a worker goes on with the run. Its own verdict has queued it; of one for an agent that it called it is told.
+async fn is_queued(named: Option<&Path>, root: &RunId, judged: &RunId) -> Result<bool, CliError> {
+    if settings::store_address(named)?.is_none() {
+        return Ok(false);
+    }
+    let queues = settings::open_queues(named)?;
+    let is_queued = queues.is_of_a_queue(root).await?;
+    if is_queued && judged != root {
+        queues.wake(root).await?;
+    }
+    if is_queued {
+        let id = text::short_id(root);
+        output::stderr(&format!("queued: a worker resumes run {id}"));
+    }
+    Ok(is_queued)
 }
 
 /// Records a verdict that was given on the command line.

@@ -95,7 +95,7 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
 }
 
 /// What is asked, and what was piped in for it. Without a goal, what is piped in is the goal.
-fn goal_and_material(args: &RunArgs) -> Result<(String, Option<Piped>), CliError> {
+pub(super) fn goal_and_material(args: &RunArgs) -> Result<(String, Option<Piped>), CliError> {
     match args.goal.as_deref() {
         None => Ok((goal::read_stdin()?, None)),
         Some("-") => Ok((goal::read("-")?, None)),

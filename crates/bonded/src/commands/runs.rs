@@ -36,6 +36,8 @@ struct ListedRow {
     beginning: Option<Beginning>,
     /// The data directory that it lies in.
     data: Option<PathBuf>,
+    /// What it waits for in its queue.
+    waits_for: Option<String>,
 }
 
 pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
@@ -44,6 +46,7 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
         Err(error) if error.code == Code::StoreMissing && store.is_none() => vec![],
         opened => rows_of(&*opened?, args.limit).await?,
     };
+    add_waits(&mut rows, store).await?;
     match &args.data {
         Some(dir) => add_rules(&mut rows, &DataDir::open(dir)?, store, args.limit).await?,
         None if store.is_none() => add_known(&mut rows, args.limit).await,
@@ -51,7 +54,12 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
     }
     if args.json {
         for row in &rows {
-            output::stdout(&json_line_from(&row.listed, row.status, row.begun_by()));
+            output::stdout(&json_line_from(
+                &row.listed,
+                row.status,
+                row.begun_by(),
+                row.waits_for.as_deref(),
+            ));
         }
     } else if rows.is_empty() {
         output::stderr(NO_RUNS);
@@ -84,9 +92,24 @@ async fn rows_of(store: &dyn Store, limit: usize) -> Result<Vec<ListedRow>, CliE
             status,
             beginning,
             data: None,
+            waits_for: None,
         });
     }
     Ok(rows)
+}
+
+/// Says of each queued run what it waits for.
+async fn add_waits(rows: &mut [ListedRow], store: Option<&Path>) -> Result<(), CliError> {
+    let queued = rows.iter().filter(|row| row.status == Some(Status::Queued));
+    let queued: Vec<RunId> = queued.map(|row| row.listed.run.clone()).collect();
+    if queued.is_empty() {
+        return Ok(());
+    }
+    let waits = settings::waits(store, queued).await?;
+    for row in rows {
+        row.waits_for = waits.get(&row.listed.run).cloned();
+    }
+    Ok(())
 }
 
 /// Adds the runs of a data directory, and says of each run which rule it is of. A server may have been told to keep them
@@ -172,6 +195,9 @@ impl ListedRow {
 
     /// The same before a goal.
     fn label(&self) -> Option<String> {
+        if let Some(waits_for) = &self.waits_for {
+            return Some(format!("waits for {waits_for}"));
+        }
         let data = self.data.as_deref().and_then(Path::file_name);
         let data = data.map(|name| name.to_string_lossy());
         match (self.beginning.as_ref().map(Beginning::label), data) {

@@ -22,17 +22,19 @@ use bonded_host::shapes::listing;
 use bonded_host::shapes::{json, text};
 
 /// A damaged log is an error here: nothing of it would be certain.
-pub(crate) async fn show(args: &ShowArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    let (store, run) = settings::find_run_to_read(store, &args.run).await?;
+pub(crate) async fn show(args: &ShowArgs, named: Option<&Path>) -> Result<ExitCode, CliError> {
+    let (store, run) = settings::find_run_to_read(named, &args.run).await?;
     let entries = store.load(&run, 0).await?;
     if let Some(turn) = args.turn {
         check_turn(&run, &entries, turn)?;
     }
     if !args.json && args.turn.is_none() && Look::of(Stream::Out).redraws() {
+        say_what_it_waits_for(&*store, named, &run).await?;
         return at_terminal(args, &store, &run, &entries).await;
     }
     if !args.json {
         output::stdout(&heading(&*store, &run, &entries).await?);
+        say_what_it_waits_for(&*store, named, &run).await?;
     }
     let print = |entry: &Entry| match (args.json, args.turn) {
         (_, Some(turn)) if turn != entry.turn => {}
@@ -157,6 +159,22 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     }
     lines.push(String::new());
     Ok(lines.join("\n"))
+}
+
+/// Of a run in a queue. It is on stderr: it is no part of the run.
+async fn say_what_it_waits_for(
+    store: &dyn Store,
+    named: Option<&Path>,
+    run: &RunId,
+) -> Result<(), CliError> {
+    if status_of(store, run).await? != Status::Queued {
+        return Ok(());
+    }
+    let waits = settings::waits(named, vec![run.clone()]).await?;
+    for waits_for in waits.values() {
+        output::stderr(&format!("queued: waits for {waits_for}"));
+    }
+    Ok(())
 }
 
 /// An entry with everything it holds.

@@ -1,17 +1,22 @@
-//! `bonded store`: the store itself. It is made on a server by a person who may; a file is made by the first run anyway.
+//! `bonded store`: the store itself. It is made on a server by a person who may; a file is made by the first run anyway. Its
+//! queues and agents are listed and bounded.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use bonded_postgres::initialise;
+use bonded_postgres::{Bounded, QueueState, initialise};
+use serde_json::json;
 
-use crate::args::{StoreArgs, StoreCommand, StoreInitArgs};
+use crate::args::{StoreArgs, StoreCommand, StoreInitArgs, StoreLimitArgs};
 use crate::error::{CliError, Code};
+use crate::render::table::{self, Side};
 use crate::{output, settings};
 
 pub(crate) async fn store(args: &StoreArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     match &args.command {
         StoreCommand::Init(args) => init(args, store).await,
+        StoreCommand::Queue(args) => limit(Bounded::Queue, args, store).await,
+        StoreCommand::Agent(args) => limit(Bounded::Agent, args, store).await,
     }
 }
 
@@ -35,4 +40,58 @@ async fn init(args: &StoreInitArgs, store: Option<&Path>) -> Result<ExitCode, Cl
     };
     output::stderr(&format!("ready: {}: {what}", address.label()));
     Ok(ExitCode::SUCCESS)
+}
+
+async fn limit(
+    of: Bounded,
+    args: &StoreLimitArgs,
+    store: Option<&Path>,
+) -> Result<ExitCode, CliError> {
+    let (word, title) = match of {
+        Bounded::Queue => ("queue", "QUEUE"),
+        Bounded::Agent => ("agent", "AGENT"),
+    };
+    let store = settings::open_queues(store)?;
+    if let Some(name) = &args.name {
+        store.bound(of, name.clone(), args.concurrent).await?;
+        let message = match args.concurrent {
+            Some(count) => format!("{word} {name}: at most {count} at once"),
+            None => format!("{word} {name}: no limit"),
+        };
+        output::stderr(&message);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let queues = store.states(of).await?;
+    if args.json {
+        for queue in &queues {
+            let line = json!({
+                "name": queue.name, "queued": queue.queued, "driven": queue.driven,
+                "concurrent": queue.concurrent,
+            });
+            output::stdout(&line.to_string());
+        }
+    } else if queues.is_empty() {
+        output::stderr(&format!(
+            "no {word}s yet; queue a run with `bonded run --detach`"
+        ));
+    } else {
+        let titles = [
+            (title, Side::Left),
+            ("QUEUED", Side::Right),
+            ("DRIVEN", Side::Right),
+            ("LIMIT", Side::Right),
+        ];
+        output::stdout(&table::table(titles, queues.iter().map(cells)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cells(queue: &QueueState) -> [String; 4] {
+    let limit = queue.concurrent.map(|count| count.to_string());
+    [
+        queue.name.clone(),
+        queue.queued.to_string(),
+        queue.driven.to_string(),
+        limit.unwrap_or_default(),
+    ]
 }

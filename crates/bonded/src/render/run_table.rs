@@ -166,7 +166,8 @@ impl<'a> ListedRun<'a> {
             Some(Status::AwaitingReview) => format!("{} (bonded approve {id})", brief(&goal, 40)),
             Some(Status::Interrupted) => format!("{} (bonded resume {id})", brief(&goal, 40)),
             Some(
-                Status::Running
+                Status::Queued
+                | Status::Running
                 | Status::Succeeded
                 | Status::Failed
                 | Status::TimedOut
@@ -181,6 +182,7 @@ impl<'a> ListedRun<'a> {
 /// The word of a state for people, and its colour.
 pub(crate) fn state(status: Option<Status>) -> (Paint, &'static str) {
     match status {
+        Some(Status::Queued) => (Paint::Cyan, "queued"),
         Some(Status::Running) => (Paint::Cyan, "running"),
         Some(Status::Interrupted) => (Paint::Yellow, "interrupted"),
         Some(Status::AwaitingReview) => (Paint::Yellow, "waiting"),

@@ -142,7 +142,7 @@ impl Story {
             (Status::AwaitingReview, _) => {
                 format!("Decide: bonded approve {id}, or bonded deny {id}")
             }
-            (Status::Running, _) => format!("Watch: bonded show {id} --follow"),
+            (Status::Running | Status::Queued, _) => format!("Watch: bonded show {id} --follow"),
             (
                 Status::Succeeded
                 | Status::Failed

@@ -3,13 +3,14 @@
 //! Three ways to open: to begin runs, which makes the file; to go on with them, which needs it; to look, which does
 //! not even need to write it. A command takes the weakest that does. A store is a file, or lies on a server.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_host::Host;
 use bonded_host::agent::AgentTools;
 use bonded_host::trust::Stance;
-use bonded_kernel::Hash;
+use bonded_kernel::{Hash, RunId};
 use bonded_postgres::{Address, PostgresStore, is_address};
 use bonded_serve::workspace::known_dirs::{KnownDir, KnownDirs};
 use bonded_state::{SqliteStore, Store};
@@ -82,6 +83,36 @@ pub(crate) fn open_store_to_read(argument: Option<&Path>) -> Result<Arc<dyn Stor
         Some(address) => Arc::new(PostgresStore::open_to_read(address, path)?),
         None => Arc::new(SqliteStore::open_to_read(&path)?),
     })
+}
+
+/// Opens a store that has queues, which only one on a server has.
+pub(crate) fn open_queues(argument: Option<&Path>) -> Result<Arc<PostgresStore>, CliError> {
+    let path = store_path(argument)?;
+    match store_address(argument)? {
+        Some(address) => Ok(Arc::new(PostgresStore::open(address, path)?)),
+        None => {
+            let message = format!("{} is a file, and a file has no queues", path.display());
+            Err(CliError::new(Code::Usage, message).hint(
+                "name a store on a server: --store postgres://USER@HOST/DATABASE, or BONDED_STORE",
+            ))
+        }
+    }
+}
+
+/// What each of these runs waits for in its queue.
+pub(crate) async fn waits(
+    argument: Option<&Path>,
+    runs: Vec<RunId>,
+) -> Result<BTreeMap<RunId, String>, CliError> {
+    let Some(address) = store_address(argument)? else {
+        return Ok(BTreeMap::new());
+    };
+    let store = PostgresStore::open_to_read(address, store_path(argument)?)?;
+    let waits = store.waits(runs).await?;
+    let in_words = waits
+        .into_iter()
+        .map(|(run, waits)| (run, waits.to_string()));
+    Ok(in_words.collect())
 }
 
 /// The data directories that were noted when they were made or served.

@@ -46,9 +46,9 @@ pub(crate) fn workers(
     args: &ServedArgs,
     store: Option<&Path>,
 ) -> Result<RuleWorkers, CliError> {
-    let store_file = store.map_or_else(|| opened.dir.runs_file(), Path::to_owned);
+    let named = store.map_or_else(|| opened.dir.runs_file(), Path::to_owned);
     let workplace = workplace(opened, args)?;
-    let store = settings::open_store(Some(&store_file))?;
+    let store = settings::open_store(Some(&named))?;
     let (host, tools) = agents::host(store, workplace.clone(), Verbosity::default());
     let surroundings = opened.configured.surroundings.clone();
     let data_dir = surroundings.data_dir().to_string_lossy().into_owned();
@@ -62,7 +62,7 @@ pub(crate) fn workers(
             program: own_program()?,
             variables: vec![(agents::DATA_VARIABLE.to_owned(), data_dir)],
             surroundings,
-            store_file,
+            store: named,
         }),
     })
 }

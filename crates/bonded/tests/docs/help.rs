@@ -24,6 +24,8 @@ enum How {
     Ends(i32),
     /// It serves until it is told to stop.
     Serves,
+    /// It works until it is told to stop.
+    Works,
     /// A person opens the address that it prints.
     LogsIn,
     /// A person at a terminal is asked so, and types this.
@@ -34,6 +36,9 @@ enum How {
 const HOWS: &[(&str, How)] = &[
     ("bonded serve", How::Serves),
     ("bonded ui", How::Serves),
+    ("bonded workers", How::Ends(0)),
+    ("bonded worker --label", How::Ends(0)),
+    ("bonded worker", How::Works),
     ("bonded login", How::LogsIn),
     ("bonded trust  ", How::Asks("[y/N]", "y\r")),
     // Nothing was kept elsewhere that the log could be compared with.
@@ -99,6 +104,7 @@ fn check(scene: &mut Scene, path: &str, example: &Example) -> Result<(), String>
             )
         }
         How::Serves => return serve(scene, &line),
+        How::Works => return work(scene, &line),
         How::LogsIn => logged_in(scene, &line),
         How::Asks(question, keys) => answered(scene, &line, question, keys),
     };
@@ -120,6 +126,15 @@ fn serve(scene: &mut Scene, line: &str) -> Result<(), String> {
     let address = server.address();
     let address = address.map_err(|told| format!("{line}\ndoes not serve: {told:?}"))?;
     scene.servers.push((server, address));
+    Ok(())
+}
+
+fn work(scene: &mut Scene, line: &str) -> Result<(), String> {
+    if line != "true" {
+        let worker = Process::begin(&mut scene.command(&format!("exec {line}")));
+        worker.wait_until_told("worker of");
+        scene.servers.push((worker, String::new()));
+    }
     Ok(())
 }
 

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::shop::Shop;
 
-const LEASE: Duration = Duration::from_secs(1);
+const LEASE: Duration = Duration::from_secs(2);
 const CALLS: usize = 12;
 const KILLS: usize = 6;
 
 /// What a busy machine adds to a lease: processes are started and asked for who drives.
-const BUSY: Duration = Duration::from_secs(10);
+const BUSY: Duration = Duration::from_secs(40);
 
 fn lines() -> Vec<Value> {
     let calls = (0..CALLS).map(|n| {

@@ -1,9 +1,13 @@
 //! Several processes on one PostgreSQL server, which this program starts for itself: killed, stopped and cut off in the
 //! middle of runs whose effects are counted outside.
 
+mod command_lines;
 mod cut_off;
+mod drained;
 mod errors;
+mod fleet;
 mod killed;
+mod queue;
 mod races;
 mod shop;
 mod stopped;

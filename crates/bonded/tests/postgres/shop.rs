@@ -4,8 +4,10 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use bonded_testkit::patience::{PATIENCE, wait_until};
-use bonded_testkit::place::{Done, Place, finish, start};
+use bonded_testkit::place::{Done, Place, finish, parse, start};
 use bonded_testkit::postgres::{Database, PostgresServer};
+use bonded_testkit::process::Process;
+use serde_json::Value;
 
 pub(crate) struct Shop {
     pub(crate) place: Place,
@@ -32,6 +34,42 @@ impl Shop {
             .lines()
             .map(str::to_owned)
             .collect()
+    }
+
+    /// Queues a run that plays this script.
+    #[track_caller]
+    pub(crate) fn queue(&self, id: &str, lines: &[Value], flags: &[&str]) {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let script = self.place.write(&format!("{id}.jsonl"), text);
+        let script = format!("script:{}", script.display());
+        let words = [
+            "run", "--detach", "--id", id, "--model", &script, "the goal",
+        ];
+        let queued = self.place.bonded(&[&words, flags].concat());
+        queued.succeeds();
+        assert_eq!(queued.stdout.trim(), id);
+    }
+
+    /// Starts a worker, which is ready when this returns.
+    pub(crate) fn worker(&self, flags: &[&str]) -> Process {
+        let words = [&["worker"], flags].concat();
+        let worker = Process::begin(&mut self.place.command(&words));
+        worker.wait_until_told("worker of");
+        worker
+    }
+
+    /// How many runs have not ended.
+    pub(crate) fn open(&self) -> usize {
+        let open = "SELECT count(*) FROM bonded.drive WHERE state <> 3";
+        self.database.sql(open).parse().expect("it is a number")
+    }
+
+    /// What a run waits for, as it is listed.
+    pub(crate) fn waits_for(&self, id: &str) -> String {
+        let listed = self.place.bonded(&["runs", "--json"]);
+        let mut runs = listed.stdout.lines().map(parse);
+        let run = runs.find(|run| run["runId"] == id).unwrap_or_default();
+        run["waitsFor"].as_str().unwrap_or_default().to_owned()
     }
 
     fn is_driven_by(&self, process: &Child) -> bool {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::shop::Shop;
 
-const LEASE_MS: u64 = 1500;
+const LEASE_MS: u64 = 4000;
 
 /// Starts a run, and stops its driver for good when this file is there or this turn has begun.
 fn stopped(shop: &Shop, lines: &[Value], is_time: impl FnMut() -> bool) -> Process {
@@ -30,7 +30,7 @@ fn a_driver_that_was_stopped_beyond_its_lease_does_nothing_more() {
         return;
     };
     // The model answers while the driver is stopped: what it says is at hand when the driver goes on.
-    let second = with(echo("second"), "delay_ms", 700);
+    let second = with(echo("second"), "delay_ms", 3000);
     let lines = [echo("first"), second, done("ok")];
     let driver = stopped(&shop, &lines, || {
         let shown = shop.place.bonded(&["show", "run", "--json"]);

@@ -212,7 +212,13 @@ fn put_texts(value: &mut Value, texts: &BTreeMap<String, String>) {
 }
 
 /// A run of a list as one line.
-pub fn listed(listed: &Listed, ends: &Ends, status: Status, beginning: Option<Value>) -> String {
+pub fn listed(
+    listed: &Listed,
+    ends: &Ends,
+    status: Status,
+    beginning: Option<Value>,
+    waits_for: Option<&str>,
+) -> String {
     let goal = ends.first.event.started().map_or("", |it| it.goal.as_str());
     let mut object = json!({
         "runId": listed.run.as_str(),
@@ -225,6 +231,9 @@ pub fn listed(listed: &Listed, ends: &Ends, status: Status, beginning: Option<Va
     });
     if let (Some(beginning), Some(fields)) = (beginning, object.as_object_mut()) {
         fields.insert("from".into(), beginning);
+    }
+    if let (Some(waits_for), Some(fields)) = (waits_for, object.as_object_mut()) {
+        fields.insert("waitsFor".into(), waits_for.into());
     }
     if let (Event::RunEnded(ended), Some(fields)) = (&ends.last.event, object.as_object_mut()) {
         let termination = json!({

@@ -83,13 +83,18 @@ pub const DAMAGED: &str = "damaged";
 pub fn json_line(listed: &Listed, status: Option<Status>) -> String {
     let first = listed.ends.as_ref().ok().map(|ends| &ends.first);
     let from = first.and_then(Beginning::of).as_ref().map(Beginning::json);
-    json_line_from(listed, status, from)
+    json_line_from(listed, status, from, None)
 }
 
-/// The same where more is known of its beginning than the log says.
-pub fn json_line_from(listed: &Listed, status: Option<Status>, from: Option<Value>) -> String {
+/// The same where more is known than the log says: of its beginning, and of what it waits for in a queue.
+pub fn json_line_from(
+    listed: &Listed,
+    status: Option<Status>,
+    from: Option<Value>,
+    waits_for: Option<&str>,
+) -> String {
     match (status, &listed.ends) {
-        (Some(status), Ok(ends)) => shapes::listed(listed, ends, status, from),
+        (Some(status), Ok(ends)) => shapes::listed(listed, ends, status, from, waits_for),
         _ => shapes::no_result(listed.run.as_str(), DAMAGED, "the log is damaged"),
     }
 }
@@ -104,7 +109,8 @@ pub async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
     } else {
         Status::of(last.ended().map(|it| it.termination.kind), &listed.held)
     };
-    if status != Status::Interrupted || !calls_agents(&ends.first) {
+    let is_left = matches!(status, Status::Interrupted | Status::Queued);
+    if !is_left || !calls_agents(&ends.first) {
         return Some(status);
     }
     let waits = async {

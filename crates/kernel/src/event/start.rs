@@ -34,6 +34,9 @@ pub struct RunStarted {
     /// The program that began the run, with its version, where the host says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Arc<str>>,
+    /// Whether it waits until another process takes it up: nothing is begun with its start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub queued: bool,
     #[serde(skip)]
     catalog: Option<Catalog>,
 }
@@ -50,6 +53,7 @@ impl RunStarted {
             counted: None,
             refused: None,
             program: None,
+            queued: false,
             catalog: Some(catalog),
         }
     }

@@ -4,5 +4,6 @@ mod conformance;
 mod cut;
 mod leases;
 mod place;
+mod queue;
 mod refusals;
 mod schema;

@@ -93,7 +93,7 @@ async fn an_older_and_a_newer_schema_are_refused() {
         return;
     };
     let owner = place.database.address("app");
-    place.sql("UPDATE bonded.migration SET version = 99");
+    place.sql("INSERT INTO bonded.migration VALUES (99, 'bonded')");
     let newer = open(&owner);
     assert!(
         matches!(newer, Err(StoreError::NewerFormat { found: 99, .. })),

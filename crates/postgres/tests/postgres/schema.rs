@@ -13,17 +13,44 @@ async fn many_who_make_the_store_at_once_make_it_once() {
         return;
     };
     let all = join_all((0..6).map(|_| place.init())).await;
-    let made = |before| Ok(Initialised { before, after: 1 });
+    let made = |before| Ok(Initialised { before, after: 3 });
     assert_eq!(
         all.iter().filter(|it| **it == made(0)).count(),
         1,
         "{all:?}"
     );
     assert_eq!(
-        all.iter().filter(|it| **it == made(1)).count(),
+        all.iter().filter(|it| **it == made(3)).count(),
         5,
         "{all:?}"
     );
+}
+
+#[tokio::test]
+async fn a_store_of_the_version_before_is_refused_until_it_is_brought_up_to_date() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let first = include_str!("../../src/001.sql");
+    place.sql(&format!(
+        "DROP SCHEMA bonded CASCADE; CREATE SCHEMA bonded; CREATE TABLE bonded.migration (version int PRIMARY KEY, \
+         program text NOT NULL, at timestamptz NOT NULL DEFAULT now()); {first}; \
+         INSERT INTO bonded.migration VALUES (1, 'bonded'); \
+         INSERT INTO bonded.worker (name, expires, dead) VALUES ('old', now(), true); \
+         INSERT INTO bonded.drive VALUES (7, 1, 1, 1, 'hash')"
+    ));
+    let refused = crate::place::open(&place.database.address("app"));
+    let refused = refused.expect_err("it is older").to_string();
+    assert!(refused.contains("bonded store init"), "{refused}");
+    let brought = Initialised {
+        before: 1,
+        after: 3,
+    };
+    assert_eq!(place.init().await, Ok(brought));
+    let store = place.open();
+    store.sweep().await.expect("it sweeps");
+    let kept = place.sql("SELECT worker, state FROM bonded.drive");
+    assert_eq!(kept, "1|4", "a run that was begun before is no worker's");
 }
 
 #[tokio::test]

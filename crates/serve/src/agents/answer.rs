@@ -169,6 +169,7 @@ fn unusable(error: &HostError) -> AgentRefusal {
             AgentRefusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "agent_unusable", message)
         }
         HostError::BadLog { .. }
+        | HostError::SecretGoal { .. }
         | HostError::IdTaken { .. }
         | HostError::NoSuchTurn { .. }
         | HostError::OfPlan { .. }

@@ -146,7 +146,7 @@ fn state_of(kept: &KeptItem, runs: &[(String, Option<Status>)]) -> &'static str 
         KeptItem::Ended(_) => "sealing",
         KeptItem::Begun { is_tested: true } => "testing",
         KeptItem::Begun { is_tested: false } => match runs.last().and_then(|(_, status)| *status) {
-            None => "queued",
+            None | Some(Status::Queued) => "queued",
             Some(Status::AwaitingReview) => "waiting",
             Some(Status::Interrupted) => "interrupted",
             Some(

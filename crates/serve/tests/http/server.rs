@@ -133,6 +133,7 @@ fn workers(opened: &OpenWorkspace) -> RuleWorkers {
         secrets: environment.secrets().clone(),
         live: None,
         interrupt: CancellationToken::new(),
+        drain: CancellationToken::new(),
     };
     RuleWorkers {
         host,

@@ -187,7 +187,7 @@ fn claim(
     };
     match holder {
         Holder::This => Ok(()),
-        Holder::Nobody => {
+        Holder::Nobody | Holder::Queue => {
             worker.report()?;
             Ok(hold(key, connection, worker)?)
         }

@@ -194,6 +194,7 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
         secrets: Arc::default(),
         live: None,
         interrupt: CancellationToken::new(),
+        drain: CancellationToken::new(),
     };
     let target = Target {
         stream,

@@ -71,5 +71,6 @@ pub(super) fn outsider(shared: &Arc<Shared>, number: u32) -> Host {
         secrets: Arc::default(),
         live: None,
         interrupt: bonded_host::CancellationToken::new(),
+        drain: bonded_host::CancellationToken::new(),
     }
 }

@@ -107,6 +107,7 @@ async fn live_once(process: &Arc<Process>, asked: Asked) -> Life {
         secrets: Arc::default(),
         live: None,
         interrupt: bonded_host::CancellationToken::new(),
+        drain: bonded_host::CancellationToken::new(),
     };
     let mut driving = pin!(drive(&host, process));
     let mut meddling = pin!(meddle(process).fuse());

@@ -168,6 +168,7 @@ impl World {
             secrets: Arc::default(),
             live: None,
             interrupt: CancellationToken::new(),
+            drain: CancellationToken::new(),
         })
     }
 

@@ -72,6 +72,7 @@ async fn world(model: Arc<Echo>, agent_file: &str) -> (World, Arc<Host>) {
         secrets: Arc::default(),
         live: None,
         interrupt: bonded_host::CancellationToken::new(),
+        drain: bonded_host::CancellationToken::new(),
     });
     let runs = AgentRuns {
         host: host.clone(),
@@ -181,7 +182,7 @@ async fn working(script: &str) -> (World, PathBuf) {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a program");
     let work = WorkProcess {
         program,
-        store_file: dir.join("bonded.db"),
+        store: dir.join("bonded.db"),
         variables: vec![],
         surroundings: Arc::new(around(&dir)),
     };

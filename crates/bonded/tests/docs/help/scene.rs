@@ -103,8 +103,13 @@ impl Scene {
                 self.shell("bonded init data");
                 self.workspace(first, inner);
             }
-            "store" => {
+            "store" | "run" | "worker" | "workers" => {
                 self.database = PostgresServer::shared().map(PostgresServer::database);
+                let is_made = first != "store" || inner == "queue";
+                if let Some(database) = self.database.as_ref().filter(|_| is_made) {
+                    let owner = database.address("owner");
+                    self.shell(&format!("bonded store init --grant app --store '{owner}'"));
+                }
             }
             "trust" => {
                 let tool = json!({ "mcpServers": { "t": { "command": "true" } } });
@@ -287,7 +292,7 @@ impl Scene {
                 line = line.replace(word, &id.chars().take(letters).collect::<String>());
             }
         }
-        if line.contains("db.example.org") {
+        if line.contains("db.example.org") || needs_server(&line) {
             return self.on_server(&line);
         }
         line.replace("8b1d02c4", &self.digest)
@@ -298,13 +303,28 @@ impl Scene {
         let Some(database) = &self.database else {
             return "true".into();
         };
+        let line = match line.contains("db.example.org") {
+            true => line.to_owned(),
+            false => format!("env BONDED_STORE='{}' {line}", database.address("app")),
+        };
         let users = [("owner", "owner"), ("worker", "app")];
-        let line = users.iter().fold(line.to_owned(), |line, (word, user)| {
+        let line = users.iter().fold(line, |line, (word, user)| {
             let address = format!("postgres://{word}@db.example.org/agents");
             line.replace(&address, &format!("'{}'", database.address(user)))
         });
         line.replace("--grant worker", "--grant app")
     }
+}
+
+/// What only a store on a server has.
+fn needs_server(line: &str) -> bool {
+    let words = [
+        "bonded worker",
+        "bonded store queue",
+        "bonded store agent",
+        "bonded run --detach",
+    ];
+    words.iter().any(|word| line.starts_with(word))
 }
 
 /// It writes the file that it is asked for, and then says that it is done.

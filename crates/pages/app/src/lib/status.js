@@ -22,6 +22,7 @@ const BY_STATUS = {
   timed_out: ENDED.timed_out,
   cancelled: ENDED.cancelled,
   denied: ENDED.denied,
+  queued: { tone: 'off', icon: 'off', word: 'Queued' },
   running: { tone: 'run', icon: 'run', word: 'Running' },
   interrupted: { tone: 'off', icon: 'off', word: 'Interrupted' },
   awaiting_review: { tone: 'wait', icon: 'wait', word: 'Waiting' },

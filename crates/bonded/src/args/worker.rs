@@ -1,0 +1,52 @@
+//! Workers, which drive queued runs.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::amount;
+
+/// Drive queued runs of a store on a server
+///
+/// Takes runs that `bonded run --detach` has queued, and those of workers that have died. Submitters take turns. At
+/// Ctrl-C or SIGTERM it takes no more runs, and hands each of its runs on after the current step; a second signal ends
+/// it at once, and its runs are free when its lease ends.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded worker --store postgres://worker@db.example.org/agents
+  bonded worker --concurrent 16 --queue default --queue nightly
+  bonded worker --label gpu --once")]
+pub(crate) struct WorkerArgs {
+    /// Runs at a time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) concurrent: u16,
+
+    /// Queue to take runs from; repeatable
+    #[arg(long = "queue", value_name = "NAME", default_value = "default")]
+    pub(crate) queues: Vec<String>,
+
+    /// What runs may need and this worker has; repeatable
+    #[arg(long = "label", value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
+
+    /// End when no run is left that it could take
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// How long runs may take to finish their current step at shutdown
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = amount::seconds, allow_negative_numbers = true)]
+    pub(crate) drain: Duration,
+}
+
+/// List the processes that drive runs of a store on a server
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  bonded workers
+  bonded workers --json")]
+pub(crate) struct WorkersArgs {
+    /// Print one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,187 @@
+//! What a worker does with a run that it has taken.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bonded_host::keeping::{self, Keeper};
+use bonded_host::shapes::text::short_id;
+use bonded_host::{CancellationToken, Host, HostError, PendingReview, RunResult};
+use bonded_kernel::{Run, RunId};
+use bonded_postgres::{PostgresStore, TakenRun};
+use bonded_state::{Store, StoreError};
+use tokio::time::Instant;
+
+use crate::error::{CliError, Code};
+use crate::output;
+
+/// When a run is tried again that no worker could drive just now.
+const RETRY: Duration = Duration::from_secs(15);
+
+/// When a directory is looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// How many directories are remembered: every take names them.
+const MISSING_MAX: usize = 100;
+
+/// The directories that runs need and this machine does not have.
+#[derive(Debug, Default)]
+pub(crate) struct MissingDirs(BTreeMap<String, Instant>);
+
+impl MissingDirs {
+    /// Whether a directory is not here, which is remembered while there is room.
+    pub(crate) fn lacks(&mut self, dir: &str) -> bool {
+        let is_missing = !Path::new(dir).is_dir();
+        if is_missing && !self.is_full() {
+            self.0.insert(dir.to_owned(), Instant::now() + LOOK_AGAIN);
+        }
+        is_missing
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MISSING_MAX
+    }
+
+    /// Forgets those that are to be looked for again.
+    pub(crate) fn expire(&mut self) {
+        let now = Instant::now();
+        self.0.retain(|_, until| *until > now);
+    }
+
+    pub(crate) fn list(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+}
+
+/// Drives the runs of a worker, each as if it were resumed.
+pub(crate) struct QueuedRuns {
+    host: Host,
+    queues: Arc<PostgresStore>,
+    keeper: Keeper,
+}
+
+impl QueuedRuns {
+    pub(crate) fn new(host: Host, queues: Arc<PostgresStore>) -> Self {
+        let keeper = Keeper::new(host.store.clone());
+        Self {
+            host,
+            queues,
+            keeper,
+        }
+    }
+
+    /// Drives a run to its end, or until it waits for a person or is handed on.
+    pub(crate) async fn drive(&self, run: &RunId) {
+        let shown = short_id(run);
+        let said = match self.resume(run).await {
+            Ok(run) => match RunResult::of(&run) {
+                Some(result) => result.status.as_str().to_owned(),
+                None => {
+                    self.park(run.id()).await;
+                    "waits for approval".into()
+                }
+            },
+            Err(WorkerFault::Host(HostError::Interrupted { .. })) => "handed on".into(),
+            Err(error) if error.is_of_lease() => error.into_error().message().to_owned(),
+            Err(error) => self.postpone(run, error.into_error()).await,
+        };
+        output::stderr(&format!("run {shown}: {said}"));
+    }
+
+    /// Gives a run back to the queue whose directory is not here. One that this worker does not remember is put off: it would
+    /// be taken again at once.
+    pub(crate) async fn leave_to_others(&self, taken: &TakenRun, missing: &MissingDirs) {
+        if missing.is_full() {
+            let message = format!("{} is not there", taken.dir);
+            let error = CliError::new(Code::Workdir, message);
+            self.postpone(&taken.run, error).await;
+        }
+        self.leave(&taken.run).await;
+    }
+
+    async fn leave(&self, run: &RunId) {
+        // What cannot be released is free when the lease ends.
+        let _released = self.queues.release(run).await;
+    }
+
+    async fn resume(&self, id: &RunId) -> Result<Run, WorkerFault> {
+        let store = &*self.host.store;
+        let run = self.host.load(id).await?;
+        // To open the tools of a run that waits would be for nothing.
+        let waits = PendingReview::of(store, &run).await?.is_some();
+        if run.termination().is_some() || waits {
+            store.release(id).await?;
+            return Ok(run);
+        }
+        let (kept, _) = keeping::kept(store, id).await?.unwrap_or_default();
+        self.keeper.refuse_cut(id, Some(&kept)).await?;
+        let following = self.keeper.follow(id, Some(&kept));
+        let following = following.map_err(|error| WorkerFault::Other(error.into()))?;
+        let driven = self.host.resume(id, CancellationToken::new()).await;
+        following.settle().await;
+        Ok(driven?)
+    }
+
+    /// Sets a run aside whose agent waits. Who answers meanwhile wakes it before it is set aside, so that it is looked at
+    /// once more.
+    async fn park(&self, id: &RunId) {
+        let parked = async {
+            self.queues.park(id).await?;
+            let run = self.host.load(id).await?;
+            if PendingReview::of(&*self.host.store, &run).await?.is_none() {
+                self.queues.wake(id).await?;
+            }
+            Ok::<(), HostError>(())
+        };
+        // It is looked at again after a while in any case.
+        let _parked = parked.await;
+    }
+
+    /// Leaves a run to others, or to a later try; gives the reason.
+    async fn postpone(&self, run: &RunId, error: CliError) -> String {
+        self.leave(run).await;
+        let why = format!("{}: {}", error.code.name(), error.message());
+        // A server that is away is met with the next take.
+        let _postponed = self.queues.postpone(run, why.clone(), RETRY).await;
+        why
+    }
+}
+
+/// Why a run was not driven to its end.
+enum WorkerFault {
+    Host(HostError),
+    Other(CliError),
+}
+
+impl WorkerFault {
+    /// Whether the run is another worker's now, or soon.
+    fn is_of_lease(&self) -> bool {
+        matches!(
+            self,
+            Self::Host(
+                HostError::TakenOver { .. }
+                    | HostError::Store(StoreError::TakenOver { .. } | StoreError::LeaseLost { .. })
+            )
+        )
+    }
+
+    fn into_error(self) -> CliError {
+        match self {
+            Self::Host(error) => error.into(),
+            Self::Other(error) => error,
+        }
+    }
+}
+
+impl From<HostError> for WorkerFault {
+    fn from(error: HostError) -> Self {
+        Self::Host(error)
+    }
+}
+
+impl From<StoreError> for WorkerFault {
+    fn from(error: StoreError) -> Self {
+        Self::Host(error.into())
+    }
+}

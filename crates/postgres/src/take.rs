@@ -1,0 +1,237 @@
+//! Taking runs from queues: one at a time, so that each submitter comes in turn.
+//!
+//! A run is taken in one statement that locks nothing but its row, and passes over the rows that others are taking. Where a
+//! queue or an agent is bounded, its row is locked first and the runs are counted after that: a statement sees what was
+//! committed before it began, and not what was committed while it waited for a lock. All lock the queue before the agent.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bonded_kernel::{GoalId, RunId};
+use bonded_state::StoreError;
+use tokio_postgres::Row;
+
+use crate::keys::HeldRun;
+use crate::offer::WorkerOffer;
+use crate::server::{Server, SqlValues};
+
+/// A run that this process has taken, and holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenRun {
+    /// Its id.
+    pub run: RunId,
+    /// The directory that it works in.
+    pub dir: String,
+}
+
+/// The lanes in turn: the submitter with the fewest runs under way, then the one who was served longest ago. The first lane
+/// that has a run gives it. A worker that was found dead takes nothing.
+macro_rules! take {
+    ($lanes:literal) => {
+        concat!(
+            "WITH o AS (SELECT l.lane, coalesce(m.mark, '-infinity'::timestamptz) AS mark, \
+                (SELECT count(*) FROM bonded.lane k JOIN bonded.drive d USING (lane) \
+                    WHERE k.queue = l.queue AND k.submitter = l.submitter AND d.state = 1) AS driven, \
+                (SELECT max(t.taken) FROM bonded.lane k, LATERAL (SELECT d.taken FROM bonded.drive d \
+                    WHERE d.lane = k.lane AND d.taken IS NOT NULL ORDER BY d.taken DESC LIMIT 1) t \
+                    WHERE k.queue = l.queue AND k.submitter = l.submitter) AS served \
+                FROM bonded.lane l LEFT JOIN unnest($5::int[], $6::timestamptz[]) AS m (lane, mark) USING (lane) \
+                WHERE l.queue = ANY($2) AND l.needs <@ $3 AND ",
+            $lanes,
+            " AND EXISTS (SELECT 1 FROM bonded.worker w WHERE w.id = $1 AND NOT w.dead) \
+                ORDER BY driven, served NULLS FIRST, l.lane), \
+             n AS (SELECT c.run, c.ready FROM o, LATERAL (SELECT d.run, d.ready FROM bonded.drive d \
+                WHERE d.lane = o.lane AND d.state = 0 AND d.ready >= o.mark AND d.ready <= clock_timestamp() \
+                    AND d.worker IS NULL AND NOT (d.dir = ANY($4)) \
+                ORDER BY d.ready LIMIT 1 FOR UPDATE SKIP LOCKED) c LIMIT 1) \
+             UPDATE bonded.drive d SET epoch = d.epoch + 1, worker = $1, state = 1, taken = clock_timestamp(), why = NULL \
+             FROM n, bonded.run r WHERE d.run = n.run AND r.run = n.run \
+             RETURNING d.run, d.epoch, r.goal, r.id, d.dir, d.lane, n.ready"
+        )
+    };
+}
+
+const TAKE: &str = take!(
+    "NOT EXISTS (SELECT 1 FROM bonded.queue q WHERE q.name = l.queue) \
+     AND NOT EXISTS (SELECT 1 FROM bonded.agent a WHERE a.name = l.agent)"
+);
+
+/// The lanes with exactly these bounds, of a queue ($7, $8) and of an agent ($9, $10).
+const TAKE_BOUNDED: &str = take!(
+    "(SELECT q.name FROM bonded.queue q WHERE q.name = l.queue) IS NOT DISTINCT FROM $7::text \
+     AND (SELECT a.name FROM bonded.agent a WHERE a.name = l.agent) IS NOT DISTINCT FROM $9::text \
+     AND ($8::bigint IS NULL OR $8 > (SELECT count(*) FROM bonded.lane k JOIN bonded.drive d USING (lane) \
+        WHERE k.queue = $7 AND d.state = 1)) \
+     AND ($10::bigint IS NULL OR $10 > (SELECT count(*) FROM bonded.lane k JOIN bonded.drive d USING (lane) \
+        WHERE k.agent = $9 AND d.state = 1))"
+);
+
+/// The bounds of the lanes that have something to give.
+const BOUNDED: &str = "SELECT b.queue, b.agent FROM (SELECT DISTINCT q.name AS queue, a.name AS agent FROM bonded.lane l \
+     LEFT JOIN bonded.queue q ON q.name = l.queue LEFT JOIN bonded.agent a ON a.name = l.agent \
+     WHERE l.queue = ANY($1) AND (q.name IS NOT NULL OR a.name IS NOT NULL) \
+        AND EXISTS (SELECT 1 FROM bonded.drive d WHERE d.lane = l.lane AND d.state = 0)) b ORDER BY random()";
+
+const LOCK_QUEUE: &str = "SELECT concurrent FROM bonded.queue WHERE name = $1 FOR UPDATE";
+
+const LOCK_AGENT: &str = "SELECT concurrent FROM bonded.agent WHERE name = $1 FOR UPDATE";
+
+/// What this process holds without knowing it: the answer to a take was lost.
+const MINE: &str = "SELECT d.run, d.epoch, r.goal, r.id, d.dir, d.lane, d.ready \
+     FROM bonded.drive d JOIN bonded.run r USING (run) WHERE d.worker = $1 AND d.state = 1";
+
+impl Server {
+    /// Takes the next run that this worker can drive. `missing` are directories that it does not have.
+    pub(crate) async fn take(
+        self: &Arc<Self>,
+        missing: &[String],
+    ) -> Result<Option<TakenRun>, StoreError> {
+        let patience = self.patience();
+        loop {
+            match self.take_once(missing).await {
+                Ok(taken) => return Ok(taken),
+                Err(error) => {
+                    self.taking.doubt();
+                    if !patience.bears(&error).await {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take_once(
+        self: &Arc<Self>,
+        missing: &[String],
+    ) -> Result<Option<TakenRun>, StoreError> {
+        let Some(offer) = self.offer.get() else {
+            return Ok(None);
+        };
+        let worker = self.as_worker().await?;
+        if let Some(forgotten) = self.forgotten(worker).await? {
+            return Ok(Some(forgotten));
+        }
+        let (lanes, marks) = self.taking.columns();
+        let connection = self.connection().await?;
+        let values: SqlValues<'_> = &[
+            &worker,
+            &offer.queues,
+            &offer.labels,
+            &missing,
+            &lanes,
+            &marks,
+        ];
+        let rows = self.rows(connection, TAKE, values).await?;
+        match rows.first() {
+            Some(row) => self.hold_taken(row, worker).map(Some),
+            None => self.take_bounded(offer, worker, missing).await,
+        }
+    }
+
+    /// One after the other, as this process has them.
+    async fn take_bounded(
+        &self,
+        offer: &WorkerOffer,
+        worker: i64,
+        missing: &[String],
+    ) -> Result<Option<TakenRun>, StoreError> {
+        let connection = self.connection().await?;
+        let bounded = self.rows(connection, BOUNDED, &[&offer.queues]).await?;
+        for bounds in bounded {
+            let bounds = (bounds.get(0), bounds.get(1));
+            let row = self.take_locked(offer, worker, missing, bounds).await?;
+            if let Some(row) = row {
+                return self.hold_taken(&row, worker).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn take_locked(
+        &self,
+        offer: &WorkerOffer,
+        worker: i64,
+        missing: &[String],
+        (queue, agent): (Option<&str>, Option<&str>),
+    ) -> Result<Option<Row>, StoreError> {
+        let fault = |error| self.fault(&error);
+        let mut connection = self.connection().await?;
+        let transaction = connection.transaction().await.map_err(fault)?;
+        let mut limits = [None, None];
+        let locks = [(LOCK_QUEUE, queue), (LOCK_AGENT, agent)];
+        for ((lock, name), limit) in locks.into_iter().zip(&mut limits) {
+            let Some(name) = name else {
+                continue;
+            };
+            let lock = transaction.prepare_cached(lock).await.map_err(fault)?;
+            let row = transaction.query_opt(&lock, &[&name]).await;
+            let Some(row) = row.map_err(fault)? else {
+                return Ok(None);
+            };
+            *limit = Some(i64::from(row.get::<_, i32>(0)));
+        }
+        let take = transaction
+            .prepare_cached(TAKE_BOUNDED)
+            .await
+            .map_err(fault)?;
+        let (lanes, marks) = self.taking.columns();
+        let values: SqlValues<'_> = &[
+            &worker,
+            &offer.queues,
+            &offer.labels,
+            &missing,
+            &lanes,
+            &marks,
+            &queue,
+            &limits[0],
+            &agent,
+            &limits[1],
+        ];
+        let row = transaction.query_opt(&take, values).await.map_err(fault)?;
+        transaction.commit().await.map_err(fault)?;
+        Ok(row)
+    }
+
+    async fn forgotten(&self, worker: i64) -> Result<Option<TakenRun>, StoreError> {
+        if !self.taking.settle() {
+            return Ok(None);
+        }
+        let rows = self
+            .rows(self.connection().await?, MINE, &[&worker])
+            .await?;
+        for row in &rows {
+            let is_known = self.held.get(&run_of(row, self)?).is_some();
+            if !is_known {
+                // There may be more.
+                self.taking.doubt();
+                return self.hold_taken(row, worker).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn hold_taken(&self, row: &Row, worker: i64) -> Result<TakenRun, StoreError> {
+        let run = run_of(row, self)?;
+        let held = HeldRun {
+            key: row.get(0),
+            epoch: row.get(1),
+            goal: GoalId::from_stored(row.get(2)),
+            worker,
+        };
+        self.held.hold(&run, held);
+        if let Some(ready) = row.get::<_, Option<SystemTime>>(6) {
+            self.taking.mark(row.get(5), ready);
+        }
+        let dir = row.get::<_, Option<String>>(4).unwrap_or_default();
+        Ok(TakenRun { run, dir })
+    }
+}
+
+/// The id that a row names in its fourth column.
+fn run_of(row: &Row, server: &Server) -> Result<RunId, StoreError> {
+    let id: &str = row.get(3);
+    RunId::new(id).map_err(|_| StoreError::Corrupt {
+        file: server.address.label().into(),
+        why: format!("{id:?} names a run"),
+    })
+}

@@ -1,0 +1,233 @@
+//! The queue below the program: what is taken, by whom, and at what cost to appends.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bonded_kernel::RunId;
+use bonded_postgres::{PostgresStore, Submission, TakenRun, WaitsFor, WorkerOffer};
+use bonded_state::{Store as _, StoreError};
+use bonded_testkit::patience::wait_until;
+use bonded_testkit::rng::tell;
+use bonded_testkit::stores::logs::Log;
+use futures_util::future::join_all;
+
+use crate::place::Place;
+
+fn submission(submitter: &str) -> Submission {
+    Submission {
+        queue: "q".into(),
+        submitter: submitter.into(),
+        needs: vec![],
+        dir: "/".into(),
+        agent: String::new(),
+    }
+}
+
+async fn submit(store: &PostgresStore, log: &Log, submitter: &str) -> bool {
+    let entries = Arc::clone(log.steps[0].entries());
+    let submitted = store.submit(entries, submission(submitter)).await;
+    submitted.expect("it is queued")
+}
+
+async fn offer(store: &PostgresStore) {
+    let offer = WorkerOffer {
+        queues: vec!["q".into()],
+        labels: vec![],
+        concurrent: 8,
+    };
+    store.offer(offer).await.expect("it is a worker");
+}
+
+async fn take(store: &PostgresStore) -> Option<RunId> {
+    let taken = store.take(vec![]).await.expect("it takes");
+    taken.map(|taken: TakenRun| taken.run)
+}
+
+#[tokio::test]
+async fn many_who_take_at_once_take_each_run_once() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let stores: Vec<PostgresStore> = (0..4).map(|_| place.open()).collect();
+    for n in 0..40 {
+        let log = Log::with_turns(&format!("r{n}"), 1);
+        assert!(submit(&stores[0], &log, "ada").await);
+        assert!(
+            !submit(&stores[1], &log, "ada").await,
+            "it is there already"
+        );
+    }
+    join_all(stores.iter().map(offer)).await;
+    let all = stores.iter().map(|store| async move {
+        let mut taken = vec![];
+        while let Some(run) = take(store).await {
+            taken.push(run);
+        }
+        taken
+    });
+    let mut taken = join_all(all).await.concat();
+    taken.sort();
+    assert_eq!(taken.len(), 40);
+    taken.dedup();
+    assert_eq!(taken.len(), 40, "one was taken twice");
+}
+
+#[tokio::test]
+async fn submitters_take_turns_and_who_has_fewer_runs_under_way_comes_first() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let store = place.open();
+    for (id, submitter) in [
+        ("a1", "ada"),
+        ("a2", "ada"),
+        ("a3", "ada"),
+        ("b1", "bert"),
+        ("b2", "bert"),
+        ("c1", "cleo"),
+    ] {
+        submit(&store, &Log::with_turns(id, 1), submitter).await;
+    }
+    offer(&store).await;
+    let mut order = vec![];
+    while let Some(run) = take(&store).await {
+        order.push(run.to_string());
+    }
+    assert_eq!(order, ["a1", "b1", "c1", "a2", "b2", "a3"]);
+}
+
+#[tokio::test]
+async fn a_take_begins_where_the_last_one_was_and_a_sweep_makes_it_look_at_everything() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let store = place.open();
+    let (first, late) = (Log::with_turns("first", 1), Log::with_turns("late", 1));
+    submit(&store, &first, "ada").await;
+    submit(&store, &late, "ada").await;
+    offer(&store).await;
+    assert_eq!(take(&store).await, Some(first.id));
+    // As one that became visible long after the time that it was queued at.
+    place.sql("UPDATE bonded.drive SET ready = ready - interval '1 hour' WHERE state = 0");
+    assert_eq!(take(&store).await, None);
+    store.sweep().await.expect("it sweeps");
+    assert_eq!(take(&store).await, Some(late.id));
+}
+
+#[tokio::test]
+async fn the_runs_of_a_worker_that_died_are_queued_again_and_it_cannot_append() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let (here, there) = (place.open(), place.open());
+    let log = Log::with_turns("r", 2);
+    submit(&here, &log, "ada").await;
+    offer(&here).await;
+    offer(&there).await;
+    assert_eq!(take(&here).await.as_ref(), Some(&log.id));
+    there.sweep().await.expect("it sweeps");
+    assert_eq!(take(&there).await, None, "it lives");
+    place.sql("UPDATE bonded.worker SET expires = clock_timestamp() WHERE id = 1");
+    there.sweep().await.expect("it sweeps");
+    assert_eq!(take(&there).await.as_ref(), Some(&log.id));
+    let late = log.append(&here, 1).await;
+    let run = log.id.clone();
+    assert_eq!(late, Err(StoreError::TakenOver { run }));
+    log.append(&there, 1).await.expect("it is the holder");
+}
+
+#[tokio::test]
+async fn a_run_that_could_not_be_driven_is_left_for_a_while_and_says_why() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let store = place.open();
+    let log = Log::with_turns("r", 1);
+    submit(&store, &log, "ada").await;
+    offer(&store).await;
+    assert_eq!(take(&store).await.as_ref(), Some(&log.id));
+    store.release(&log.id).await.expect("it is released");
+    let minute = Duration::from_secs(60);
+    let postponed = store.postpone(&log.id, "no tools".into(), minute).await;
+    postponed.expect("it is postponed");
+    assert_eq!(take(&store).await, None);
+    let waits = store.waits(vec![log.id.clone()]).await.expect("it says");
+    let expected = WaitsFor::Retry("no tools".into());
+    assert_eq!(waits, [(log.id.clone(), expected)]);
+    store.wake(&log.id).await.expect("it is woken");
+    store.sweep().await.expect("it sweeps");
+    assert_eq!(take(&store).await, Some(log.id));
+}
+
+#[tokio::test]
+async fn appends_of_queued_runs_touch_no_index_of_the_queue() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let store = place.open();
+    let log = Log::with_turns("r", 60);
+    submit(&store, &log, "ada").await;
+    offer(&store).await;
+    take(&store).await;
+    for step in 1..60 {
+        log.append(&store, step).await.expect("it appends");
+    }
+    // Its connections count what they did when they end.
+    drop(store);
+    let updates = |columns: &str| {
+        let sql = format!("SELECT {columns} FROM pg_stat_user_tables WHERE relname = 'drive'");
+        place.sql(&sql).parse::<u32>().expect("it is a number")
+    };
+    wait_until("all are counted", || updates("n_tup_upd") >= 60);
+    let cold = updates("n_tup_upd - n_tup_hot_upd");
+    assert!(cold <= 6, "{cold} updates wrote to the indexes");
+}
+
+/// The blocks that 200 takes look at while so many runs are queued, for five submitters in turn, and what they take.
+async fn cost_of_takes(queued: u32) -> Option<(u64, Duration)> {
+    let place = Place::new().await?;
+    let store = place.open();
+    for n in 0..5 {
+        let first = Log::with_turns(&format!("first{n}"), 1);
+        submit(&store, &first, &format!("submitter {n}")).await;
+    }
+    place.sql(&format!(
+        "WITH r AS (INSERT INTO bonded.run (id, goal) SELECT 'r' || n, 'g' || n FROM generate_series(1, {queued}) n \
+         RETURNING run) INSERT INTO bonded.drive (run, epoch, head, hash, state, ready, lane, dir) \
+         SELECT run, 1, 1, 'hash', 0, clock_timestamp(), 1 + run % 5, '/' FROM r"
+    ));
+    place.sql("VACUUM ANALYZE");
+    let blocks = || {
+        let sql = "SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::bigint \
+             FROM pg_statio_user_tables WHERE schemaname = 'bonded'";
+        place.sql(sql).parse::<u64>().expect("it is a number")
+    };
+    let taken = || {
+        let sql = "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'drive'";
+        place.sql(sql).parse::<u32>().expect("it is a number")
+    };
+    drop(store);
+    let store = place.open();
+    offer(&store).await;
+    let (before, began) = (blocks(), Instant::now());
+    for _ in 0..200 {
+        take(&store).await.expect("there are more");
+    }
+    let after = began.elapsed();
+    // Its connections count what they did when they end.
+    drop(store);
+    wait_until("all are counted", || taken() >= 200);
+    Some((blocks() - before, after))
+}
+
+#[tokio::test]
+async fn a_take_costs_as_much_with_a_hundred_times_as_many_runs_queued() {
+    let Some((few, quick)) = cost_of_takes(1_000).await else {
+        return;
+    };
+    let (many, slow) = cost_of_takes(100_000).await.expect("there is a server");
+    tell(&format!(
+        "200 takes of 1,000: {few} blocks, {quick:?}; of 100,000: {many} blocks, {slow:?}"
+    ));
+    assert!(many * 10 <= few * 12, "{few} blocks became {many}");
+}
