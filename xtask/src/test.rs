@@ -38,12 +38,16 @@ const LONG: [&str; 9] = [
 ];
 
 /// Tests by the beginning of their names that take half a minute and more each, in a debug build: ten megabytes through
-/// everything, hundreds of turns, every model of every family, a second build. `test` leaves them to `test --all` too.
-const LONG_TESTS: [&str; 7] = [
+/// everything, hundreds of turns, every model of every family, a second build, another's whole suite. `test` leaves them to
+/// `test --all` too.
+const LONG_TESTS: [&str; 10] = [
     "absurd::a_report_of_ten_megabytes",
     "absurd::an_answer_of_ten_megabytes",
     "absurd::ten_megabytes",
+    "clock::a_limit_of_time_holds",
+    "conformance::the_public_conformance_suite",
     "endings::four_hundred_turns",
+    "help::every_example_of_every_help",
     "replay_differs::",
     "schemas::the_schema_of_configurations",
     "wires::",

@@ -34,10 +34,15 @@ impl Engine {
     /// them up.
     pub async fn run(&self, stop: CancellationToken) {
         let shared = &self.0;
+        // Before anything here moves it.
+        let left_at = tokio::select! {
+            () = stop.cancelled() => return,
+            row = shared.left_at() => row,
+        };
         let (tell_rules, rules) = mpsc::unbounded_channel();
         let matcher = Matcher::new(shared.clone(), tell_rules);
         let scheduler = Scheduler::new(shared.clone(), rules);
-        let runner = Runner::new(shared.clone());
+        let runner = Runner::new(shared.clone(), left_at);
         tokio::select! {
             () = stop.cancelled() => {}
             () = Box::pin(matcher.run()) => {}

@@ -94,6 +94,16 @@ impl EngineState {
         self.store().write(write).await
     }
 
+    /// The row of an event that the engine before this one had looked at, and hardly any since.
+    pub(super) async fn left_at(&self) -> u64 {
+        loop {
+            match self.store().considered_row().await {
+                Ok(row) => return row,
+                Err(error) => self.pause("the events could not be read", &error).await,
+            }
+        }
+    }
+
     /// Sleeps until a moment, but never for long.
     pub(super) fn nap(&self, until: Option<Millis>) -> BoxFuture<'static, ()> {
         let longest = self.now().plus(NAP_MS);

@@ -36,6 +36,8 @@ pub(super) struct Runner {
     /// Runs that wait for a person.
     waiting: BTreeMap<RunId, Box<Firing>>,
     turns: Turns,
+    /// Where in the events the engine before this one was.
+    left_at: u64,
 }
 
 /// A run that is not driven any more, and what it is where it waits for a person.
@@ -51,12 +53,13 @@ enum Ready {
 
 impl Runner {
     /// It drives nothing until it runs.
-    pub(super) fn new(shared: Arc<EngineState>) -> Self {
+    pub(super) fn new(shared: Arc<EngineState>, left_at: u64) -> Self {
         Self {
             shared,
             driven: JoinSet::new(),
             waiting: BTreeMap::new(),
             turns: Turns::default(),
+            left_at,
         }
     }
 

@@ -17,11 +17,11 @@ impl Runner {
         self.end_abandoned().await
     }
 
-    /// That process may have died after somebody had cancelled a run and before the run's own log had ended.
+    /// That process may have died after somebody had cancelled a run and before the run's own log had ended. It lived at
+    /// the time of the last event that it looked at; what was written since says nothing about it.
     async fn end_abandoned(&self) -> Result<(), WorkspaceError> {
         let shared = &self.shared;
-        let last_row = shared.store().last_row().await?;
-        let last = shared.store().events_all(last_row.saturating_sub(1), 1);
+        let last = shared.store().events_all(self.left_at.saturating_sub(1), 1);
         let Some((_, last)) = last.await?.pop() else {
             return Ok(());
         };
