@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bonded_host::agent::AtHand;
 use bonded_host::keeping::{self, Keeper};
+use bonded_host::sandbox::Launcher;
 use bonded_host::shapes::text::short_id;
 use bonded_host::{CancellationToken, Host, HostError, PendingReview, RunResult};
 use bonded_kernel::{Run, RunId};
@@ -13,30 +15,35 @@ use bonded_postgres::{PostgresStore, TakenRun};
 use bonded_state::{Store, StoreError};
 use tokio::time::Instant;
 
-use crate::error::{CliError, Code};
+use crate::error::CliError;
 use crate::output;
 
 /// When a run is tried again that no worker could drive just now.
 const RETRY: Duration = Duration::from_secs(15);
 
-/// When a directory is looked for again.
+/// When something that is missing is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// How many directories are remembered: every take names them.
+/// How many things are remembered: every take names them.
 const MISSING_MAX: usize = 100;
 
-/// The directories that runs need and this machine does not have.
+/// The directories and other things that runs need and this machine does not have.
 #[derive(Debug, Default)]
-pub(crate) struct MissingDirs(BTreeMap<String, Instant>);
+pub(crate) struct MissingThings(BTreeMap<String, Instant>);
 
-impl MissingDirs {
-    /// Whether a directory is not here, which is remembered while there is room.
-    pub(crate) fn lacks(&mut self, dir: &str) -> bool {
-        let is_missing = !Path::new(dir).is_dir();
-        if is_missing && !self.is_full() {
-            self.0.insert(dir.to_owned(), Instant::now() + LOOK_AGAIN);
+impl MissingThings {
+    /// What a run needs that is not here, which is remembered while there is room.
+    pub(crate) fn lacking(&mut self, taken: &TakenRun) -> Option<String> {
+        let things = taken.at_hand.iter().filter(|words| !is_here(words));
+        let dir = Some(&taken.dir).filter(|dir| !Path::new(dir).is_dir());
+        let missing: Vec<&String> = dir.into_iter().chain(things).collect();
+        for thing in &missing {
+            if !self.is_full() {
+                let until = Instant::now() + LOOK_AGAIN;
+                self.0.insert((*thing).clone(), until);
+            }
         }
-        is_missing
+        missing.first().map(|thing| (*thing).clone())
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -52,6 +59,12 @@ impl MissingDirs {
     pub(crate) fn list(&self) -> Vec<String> {
         self.0.keys().cloned().collect()
     }
+}
+
+/// What is not known, because a newer program wrote it, is not here.
+fn is_here(words: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    AtHand::parse(words).is_some_and(|thing| thing.is_here(&path, &Launcher::own()))
 }
 
 /// Drives the runs of a worker, each as if it were resumed.
@@ -84,20 +97,24 @@ impl QueuedRuns {
             },
             Err(WorkerFault::Host(HostError::Interrupted { .. })) => "handed on".into(),
             Err(error) if error.is_of_lease() => error.into_error().message().to_owned(),
-            Err(error) => self.postpone(run, error.into_error()).await,
+            Err(error) => {
+                let error = error.into_error();
+                let why = format!("{}: {}", error.code.name(), error.message());
+                self.postpone(run, why).await
+            }
         };
         output::stderr(&format!("run {shown}: {said}"));
     }
 
-    /// Gives a run back to the queue whose directory is not here. One that this worker does not remember is put off: it would
+    /// Gives a run back to the queue that needs what is not here. One that this worker does not remember is put off: it would
     /// be taken again at once.
-    pub(crate) async fn leave_to_others(&self, taken: &TakenRun, missing: &MissingDirs) {
-        if missing.is_full() {
-            let message = format!("{} is not there", taken.dir);
-            let error = CliError::new(Code::Workdir, message);
-            self.postpone(&taken.run, error).await;
+    pub(crate) async fn leave_to_others(&self, run: &RunId, lacking: &str, is_remembered: bool) {
+        match is_remembered {
+            true => self.leave(run).await,
+            false => {
+                self.postpone(run, format!("{lacking} is not there")).await;
+            }
         }
-        self.leave(&taken.run).await;
     }
 
     async fn leave(&self, run: &RunId) {
@@ -139,9 +156,8 @@ impl QueuedRuns {
     }
 
     /// Leaves a run to others, or to a later try; gives the reason.
-    async fn postpone(&self, run: &RunId, error: CliError) -> String {
+    async fn postpone(&self, run: &RunId, why: String) -> String {
         self.leave(run).await;
-        let why = format!("{}: {}", error.code.name(), error.message());
         // A server that is away is met with the next take.
         let _postponed = self.queues.postpone(run, why.clone(), RETRY).await;
         why

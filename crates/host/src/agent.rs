@@ -10,6 +10,7 @@
 //! A run that is taken up again is not resolved again. It goes on with what its log says, in whatever
 //! directory and under whatever flags it is taken up.
 
+mod at_hand;
 mod input;
 mod inspect;
 mod keyring;
@@ -41,6 +42,7 @@ use crate::workplace::absolute;
 pub use crate::agent_error::AgentError;
 pub use crate::builtin::{BUILTIN, BUILTIN_WORD};
 pub use crate::workplace::Workplace;
+pub use at_hand::AtHand;
 pub use inspect::{Finding, Inspection};
 pub use keyring::Keyring;
 pub use login::LoginPlace;

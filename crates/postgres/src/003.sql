@@ -9,4 +9,7 @@ CREATE TABLE bonded.agent (
     concurrent int NOT NULL CHECK (concurrent >= 0)
 );
 
+-- What its worker must have at hand beside the directory, in words.
+ALTER TABLE bonded.drive ADD COLUMN at_hand text[] NOT NULL DEFAULT '{}';
+
 GRANT SELECT, INSERT, UPDATE, DELETE ON bonded.agent TO bonded_app;

@@ -10,6 +10,7 @@ use tokio_postgres::Row;
 use crate::blobs;
 use crate::body;
 use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, WAITING};
+use crate::queue::Submission;
 use crate::server::{Server, SqlValues};
 
 /// Begins a run: who makes it holds it.
@@ -25,8 +26,8 @@ macro_rules! begin {
 macro_rules! submit {
     () => {
         "WITH h AS (INSERT INTO bonded.run (id, goal) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING RETURNING run), \
-         d AS (INSERT INTO bonded.drive (run, epoch, head, hash, state, ready, lane, dir) \
-            SELECT run, 1, $4, $5, 0, clock_timestamp(), $3, $10 FROM h)"
+         d AS (INSERT INTO bonded.drive (run, epoch, head, hash, state, ready, lane, dir, at_hand) \
+            SELECT run, 1, $4, $5, 0, clock_timestamp(), $3, $10, $11 FROM h)"
     };
 }
 
@@ -178,12 +179,12 @@ impl Server {
         &self,
         append: &Append,
         lane: i32,
-        dir: &str,
+        submission: &Submission,
     ) -> Result<bool, StoreError> {
         let patience = self.patience();
         let mut is_in_doubt = false;
         loop {
-            match self.send_submitted(append, lane, dir).await {
+            match self.send_submitted(append, lane, submission).await {
                 Ok(true) => break,
                 Ok(false) if is_in_doubt => {
                     let (key, _) = self.get(append.run()).await?;
@@ -205,14 +206,24 @@ impl Server {
         &self,
         append: &Append,
         lane: i32,
-        dir: &str,
+        submission: &Submission,
     ) -> Result<bool, StoreError> {
         let (id, goal) = (append.run().as_str(), append.goal().as_str());
         let (last, hash) = (seq(append.head), bytes(&append.head.hash));
         let (named, body) = (blobs::referred(append), body::write(&append.entries));
         let (hashes, contents) = blobs::columns(append);
         let values: SqlValues<'_> = &[
-            &id, &goal, &lane, &last, &hash, &named, &body, &hashes, &contents, &dir,
+            &id,
+            &goal,
+            &lane,
+            &last,
+            &hash,
+            &named,
+            &body,
+            &hashes,
+            &contents,
+            &submission.dir,
+            &submission.at_hand,
         ];
         let rows = self.rows(self.connection().await?, SUBMIT, values).await?;
         Ok(!rows.is_empty())

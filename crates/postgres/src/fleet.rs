@@ -23,7 +23,7 @@ impl PostgresStore {
         let server = Arc::clone(&self.server);
         self.ask(async move {
             let lane = server.lane(&submission).await?;
-            server.submit(&append, lane, &submission.dir).await
+            server.submit(&append, lane, &submission).await
         })
         .await
     }
@@ -37,7 +37,7 @@ impl PostgresStore {
             .await
     }
 
-    /// Takes the next run that this worker can drive; it holds the run then. `missing` are directories that it does not have.
+    /// Takes the next run that this worker can drive; it holds the run then. `missing` are directories and other things that it does not have.
     pub async fn take(&self, missing: Vec<String>) -> Result<Option<TakenRun>, StoreError> {
         let server = Arc::clone(&self.server);
         self.ask(async move { server.take(&missing).await }).await
@@ -68,7 +68,7 @@ impl PostgresStore {
             .await
     }
 
-    /// Tells others which directories this worker does not have.
+    /// Tells others what this worker does not have.
     pub async fn lack(&self, missing: Vec<String>) -> Result<(), StoreError> {
         let server = Arc::clone(&self.server);
         self.ask(async move { server.lack(&missing).await }).await

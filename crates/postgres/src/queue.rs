@@ -16,6 +16,8 @@ pub struct Submission {
     pub needs: Vec<String>,
     /// The directory that its worker must have.
     pub dir: String,
+    /// What its worker must have at hand beside that, in words.
+    pub at_hand: Vec<String>,
     /// The agent whose run it is; empty where it has none.
     pub agent: String,
 }
@@ -51,9 +53,9 @@ pub enum WaitsFor {
     /// No living worker of its queue has what it needs.
     #[error("a worker with {}", .0.join(", "))]
     Labels(Vec<String>),
-    /// No living worker that could drive it has its directory.
-    #[error("a worker that has {0}")]
-    Directory(String),
+    /// No living worker that could drive it has its directory and all else that it needs: these are what they lack.
+    #[error("a worker that has {}", .0.join(", "))]
+    AtHand(Vec<String>),
     /// A worker had it and could not drive it.
     #[error("another try: {0}")]
     Retry(String),
@@ -109,17 +111,21 @@ const AGENTS: &str = "SELECT n.name, a.concurrent, \
      LEFT JOIN bonded.agent a USING (name) ORDER BY n.name";
 
 /// Only workers that live count, each question more than the one before.
-const WAITS: &str = "SELECT r.id, l.queue, l.needs, d.dir, CASE WHEN d.ready > clock_timestamp() THEN d.why END, q.concurrent, \
+const WAITS: &str = "SELECT r.id, l.queue, l.needs, \
+        (SELECT array_agg(DISTINCT m ORDER BY m) FROM bonded.worker v, unnest(v.missing) m \
+            WHERE NOT v.dead AND v.expires > clock_timestamp() AND l.queue = ANY (v.queues) AND l.needs <@ v.labels \
+            AND (m = d.dir OR m = ANY (d.at_hand))), \
+        CASE WHEN d.ready > clock_timestamp() THEN d.why END, q.concurrent, \
         coalesce(bool_or(true) FILTER (WHERE w.id IS NOT NULL), false), \
         coalesce(bool_or(l.needs <@ w.labels), false), \
-        coalesce(bool_or(l.needs <@ w.labels AND NOT (d.dir = ANY (w.missing))), false), \
+        coalesce(bool_or(l.needs <@ w.labels AND NOT (d.dir = ANY (w.missing)) AND NOT (d.at_hand && w.missing)), false), \
         (SELECT count(*) FROM bonded.lane k JOIN bonded.drive t USING (lane) WHERE k.queue = l.queue AND t.state = 1), \
         l.agent, a.concurrent, \
         (SELECT count(*) FROM bonded.lane k JOIN bonded.drive t USING (lane) WHERE k.agent = l.agent AND t.state = 1) \
      FROM bonded.run r JOIN bonded.drive d USING (run) JOIN bonded.lane l USING (lane) \
      LEFT JOIN bonded.queue q ON q.name = l.queue LEFT JOIN bonded.agent a ON a.name = l.agent \
      LEFT JOIN bonded.worker w ON NOT w.dead AND w.expires > clock_timestamp() AND l.queue = ANY (w.queues) \
-     WHERE r.id = ANY($1) AND d.state = 0 GROUP BY r.id, l.queue, l.needs, d.dir, d.why, d.ready, q.concurrent, \
+     WHERE r.id = ANY($1) AND d.state = 0 GROUP BY r.id, l.queue, l.needs, d.dir, d.at_hand, d.why, d.ready, q.concurrent, \
         l.agent, a.concurrent";
 
 impl Server {
@@ -206,7 +212,7 @@ fn waits_for(row: &tokio_postgres::Row) -> WaitsFor {
     match (why, bound(5, 9), bound(11, 12)) {
         _ if !is_served => WaitsFor::Worker(queue),
         _ if !fits => WaitsFor::Labels(row.get(2)),
-        _ if !is_at_hand => WaitsFor::Directory(row.get(3)),
+        _ if !is_at_hand => WaitsFor::AtHand(row.get::<_, Option<_>>(3).unwrap_or_default()),
         (Some(why), _, _) => WaitsFor::Retry(why),
         (None, Some(concurrent), _) => WaitsFor::Place { queue, concurrent },
         (None, None, Some(concurrent)) => WaitsFor::AgentPlace {

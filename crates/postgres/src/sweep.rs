@@ -64,7 +64,7 @@ impl Server {
             .map(drop)
     }
 
-    /// Tells others which directories this worker does not have.
+    /// Tells others what this worker does not have.
     pub(crate) async fn lack(&self, missing: &[String]) -> Result<(), StoreError> {
         let Some(worker) = self.lease.worker() else {
             return Ok(());

@@ -22,6 +22,8 @@ pub struct TakenRun {
     pub run: RunId,
     /// The directory that it works in.
     pub dir: String,
+    /// What else a machine must have to drive it, in words.
+    pub at_hand: Vec<String>,
 }
 
 /// The lanes in turn: the submitter with the fewest runs under way, then the one who was served longest ago. The first lane
@@ -42,11 +44,11 @@ macro_rules! take {
                 ORDER BY driven, served NULLS FIRST, l.lane), \
              n AS (SELECT c.run, c.ready FROM o, LATERAL (SELECT d.run, d.ready FROM bonded.drive d \
                 WHERE d.lane = o.lane AND d.state = 0 AND d.ready >= o.mark AND d.ready <= clock_timestamp() \
-                    AND d.worker IS NULL AND NOT (d.dir = ANY($4)) \
+                    AND d.worker IS NULL AND NOT (d.dir = ANY($4)) AND NOT (d.at_hand && $4) \
                 ORDER BY d.ready LIMIT 1 FOR UPDATE SKIP LOCKED) c LIMIT 1) \
              UPDATE bonded.drive d SET epoch = d.epoch + 1, worker = $1, state = 1, taken = clock_timestamp(), why = NULL \
              FROM n, bonded.run r WHERE d.run = n.run AND r.run = n.run \
-             RETURNING d.run, d.epoch, r.goal, r.id, d.dir, d.lane, n.ready"
+             RETURNING d.run, d.epoch, r.goal, r.id, d.dir, d.lane, n.ready, d.at_hand"
         )
     };
 }
@@ -77,11 +79,11 @@ const LOCK_QUEUE: &str = "SELECT concurrent FROM bonded.queue WHERE name = $1 FO
 const LOCK_AGENT: &str = "SELECT concurrent FROM bonded.agent WHERE name = $1 FOR UPDATE";
 
 /// What this process holds without knowing it: the answer to a take was lost.
-const MINE: &str = "SELECT d.run, d.epoch, r.goal, r.id, d.dir, d.lane, d.ready \
+const MINE: &str = "SELECT d.run, d.epoch, r.goal, r.id, d.dir, d.lane, d.ready, d.at_hand \
      FROM bonded.drive d JOIN bonded.run r USING (run) WHERE d.worker = $1 AND d.state = 1";
 
 impl Server {
-    /// Takes the next run that this worker can drive. `missing` are directories that it does not have.
+    /// Takes the next run that this worker can drive. `missing` are directories and other things that it does not have.
     pub(crate) async fn take(
         self: &Arc<Self>,
         missing: &[String],
@@ -223,7 +225,8 @@ impl Server {
             self.taking.mark(row.get(5), ready);
         }
         let dir = row.get::<_, Option<String>>(4).unwrap_or_default();
-        Ok(TakenRun { run, dir })
+        let at_hand = row.get(7);
+        Ok(TakenRun { run, dir, at_hand })
     }
 }
 

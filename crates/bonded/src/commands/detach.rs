@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use bonded_host::agent::AgentTools;
 use bonded_host::{Host, HostError, load_run};
 use bonded_kernel::RunId;
 use bonded_postgres::{PostgresStore, Submission};
@@ -36,7 +37,7 @@ pub(crate) async fn detach(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
     let mut failed = None;
     let is_one = goals.len() == 1;
     for (id, input) in goals {
-        match queue(args, &host, &queues, &prepared, &id, input).await {
+        match queue(args, (&host, &tools), &queues, &prepared, &id, input).await {
             Ok(()) => output::stdout(id.as_str()),
             Err(error) if is_one => failed = Some(error),
             Err(error) => {
@@ -65,7 +66,7 @@ fn goals(args: &RunArgs) -> Result<Vec<(RunId, String)>, CliError> {
 
 async fn queue(
     args: &RunArgs,
-    host: &Host,
+    (host, tools): (&Host, &AgentTools),
     queues: &Arc<PostgresStore>,
     prepared: &RunSetup,
     id: &RunId,
@@ -73,12 +74,14 @@ async fn queue(
 ) -> Result<(), CliError> {
     prepared.check(&input)?;
     let goal = prepared.checked_goal(input);
+    let at_hand = tools.at_hand(&goal.config)?;
     let agent = goal.config.agent.as_ref();
     let submission = Submission {
         queue: args.queue.clone(),
         submitter: args.submitter.clone().unwrap_or_else(person),
         needs: args.needs.clone(),
         dir: goal.config.dir.clone(),
+        at_hand: at_hand.iter().map(ToString::to_string).collect(),
         agent: agent.map(|agent| agent.name.clone()).unwrap_or_default(),
     };
     let first = host.first_entry(id, goal).await?;

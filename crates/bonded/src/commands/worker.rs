@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::args::WorkerArgs;
 use crate::error::CliError;
-use crate::queued_runs::{MissingDirs, QueuedRuns};
+use crate::queued_runs::{MissingThings, QueuedRuns};
 use crate::signals::{self, Stopping, stop_on_signal};
 use crate::{output, settings, stderr_writer};
 
@@ -84,7 +84,7 @@ impl WorkerLoop {
     /// Returns when it was told to stop, or has nothing left to do, and all its runs are driven to an end or handed on.
     async fn work(&self) {
         let mut driving = JoinSet::new();
-        let mut missing = MissingDirs::default();
+        let mut missing = MissingThings::default();
         let mut next_sweep = Instant::now();
         loop {
             let is_sweep = Instant::now() >= next_sweep;
@@ -109,7 +109,7 @@ impl WorkerLoop {
     }
 
     /// Takes runs while there are places; whether there was none left.
-    async fn take(&self, driving: &mut JoinSet<()>, missing: &mut MissingDirs) -> bool {
+    async fn take(&self, driving: &mut JoinSet<()>, missing: &mut MissingThings) -> bool {
         while driving.len() < self.places && !self.stop.is_cancelled() {
             let taken = match self.queues.take(missing.list()).await {
                 Ok(Some(taken)) => taken,
@@ -120,8 +120,11 @@ impl WorkerLoop {
                     return false;
                 }
             };
-            if missing.lacks(&taken.dir) {
-                self.runs.leave_to_others(&taken, missing).await;
+            if let Some(lacking) = missing.lacking(&taken) {
+                let is_remembered = !missing.is_full();
+                let runs = &self.runs;
+                runs.leave_to_others(&taken.run, &lacking, is_remembered)
+                    .await;
                 self.tell(missing).await;
                 continue;
             }
@@ -132,13 +135,13 @@ impl WorkerLoop {
     }
 
     /// A server that is away is met again at the next take, and told of then.
-    async fn sweep(&self, missing: &MissingDirs) {
+    async fn sweep(&self, missing: &MissingThings) {
         if self.queues.sweep().await.is_ok() {
             self.tell(missing).await;
         }
     }
 
-    async fn tell(&self, missing: &MissingDirs) {
+    async fn tell(&self, missing: &MissingThings) {
         // Others only show it.
         let _told = self.queues.lack(missing.list()).await;
     }

@@ -1,6 +1,7 @@
 //! Several processes on one PostgreSQL server, which this program starts for itself: killed, stopped and cut off in the
 //! middle of runs whose effects are counted outside.
 
+mod at_hand;
 mod command_lines;
 mod cut_off;
 mod drained;

@@ -19,6 +19,7 @@ fn submission(submitter: &str) -> Submission {
         submitter: submitter.into(),
         needs: vec![],
         dir: "/".into(),
+        at_hand: vec![],
         agent: String::new(),
     }
 }

@@ -105,7 +105,7 @@ impl Scene {
             }
             "store" | "run" | "worker" | "workers" => {
                 self.database = PostgresServer::shared().map(PostgresServer::database);
-                let is_made = first != "store" || inner == "queue";
+                let is_made = first != "store" || ["queue", "agent"].contains(&inner);
                 if let Some(database) = self.database.as_ref().filter(|_| is_made) {
                     let owner = database.address("owner");
                     self.shell(&format!("bonded store init --grant app --store '{owner}'"));
