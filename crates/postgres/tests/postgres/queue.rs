@@ -1,13 +1,12 @@
 //! The queue below the program: what is taken, by whom, and at what cost to appends.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bonded_kernel::RunId;
 use bonded_postgres::{PostgresStore, Submission, TakenRun, WaitsFor, WorkerOffer};
 use bonded_state::{Store as _, StoreError};
 use bonded_testkit::patience::wait_until;
-use bonded_testkit::rng::tell;
 use bonded_testkit::stores::logs::Log;
 use futures_util::future::join_all;
 
@@ -182,53 +181,4 @@ async fn appends_of_queued_runs_touch_no_index_of_the_queue() {
     wait_until("all are counted", || updates("n_tup_upd") >= 60);
     let cold = updates("n_tup_upd - n_tup_hot_upd");
     assert!(cold <= 6, "{cold} updates wrote to the indexes");
-}
-
-/// The blocks that 200 takes look at while so many runs are queued, for five submitters in turn, and what they take.
-async fn cost_of_takes(queued: u32) -> Option<(u64, Duration)> {
-    let place = Place::new().await?;
-    let store = place.open();
-    for n in 0..5 {
-        let first = Log::with_turns(&format!("first{n}"), 1);
-        submit(&store, &first, &format!("submitter {n}")).await;
-    }
-    place.sql(&format!(
-        "WITH r AS (INSERT INTO bonded.run (id, goal) SELECT 'r' || n, 'g' || n FROM generate_series(1, {queued}) n \
-         RETURNING run) INSERT INTO bonded.drive (run, epoch, head, hash, state, ready, lane, dir) \
-         SELECT run, 1, 1, 'hash', 0, clock_timestamp(), 1 + run % 5, '/' FROM r"
-    ));
-    place.sql("VACUUM ANALYZE");
-    let blocks = || {
-        let sql = "SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::bigint \
-             FROM pg_statio_user_tables WHERE schemaname = 'bonded'";
-        place.sql(sql).parse::<u64>().expect("it is a number")
-    };
-    let taken = || {
-        let sql = "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'drive'";
-        place.sql(sql).parse::<u32>().expect("it is a number")
-    };
-    drop(store);
-    let store = place.open();
-    offer(&store).await;
-    let (before, began) = (blocks(), Instant::now());
-    for _ in 0..200 {
-        take(&store).await.expect("there are more");
-    }
-    let after = began.elapsed();
-    // Its connections count what they did when they end.
-    drop(store);
-    wait_until("all are counted", || taken() >= 200);
-    Some((blocks() - before, after))
-}
-
-#[tokio::test]
-async fn a_take_costs_as_much_with_a_hundred_times_as_many_runs_queued() {
-    let Some((few, quick)) = cost_of_takes(1_000).await else {
-        return;
-    };
-    let (many, slow) = cost_of_takes(100_000).await.expect("there is a server");
-    tell(&format!(
-        "200 takes of 1,000: {few} blocks, {quick:?}; of 100,000: {many} blocks, {slow:?}"
-    ));
-    assert!(many * 10 <= few * 12, "{few} blocks became {many}");
 }
