@@ -30,7 +30,7 @@ pub(in crate::workspace) async fn diff(ask: WorkspaceAsk) -> Result<OkJson<NoteD
         from: DiffSide::of(&old.0, old.1.as_ref()),
         to: DiffSide::of(&new.0, new.1.as_ref()),
         is_exact: diff.is_exact,
-        hunks: diff.hunks.into_iter().map(shown).collect(),
+        hunks: diff.hunks.iter().map(shown).collect(),
     }))
 }
 
@@ -59,7 +59,7 @@ fn no_version(note: &Note, version: u64) -> ApiRefusal {
 }
 
 /// As the page shows it, without the ends of lines.
-fn shown(hunk: LineHunk<'_>) -> DiffHunk {
+fn shown(hunk: &LineHunk<'_>) -> DiffHunk {
     let lines = hunk.lines.iter().map(|change| {
         let (kind, text) = match change {
             LineChange::Same(text) => (LineKind::Same, text),
