@@ -282,6 +282,11 @@ pub(crate) async fn conclude(
             output::stderr(NOT_FINAL);
         }
     }
+    let is_silent = matches!(shown.manner, ProgressForm::Quiet | ProgressForm::Json);
+    if result.is_success() && is_silent {
+        // Nothing is said of how it ended: its log need not be read again.
+        return Ok(ExitCode::SUCCESS);
+    }
     let entries = store.load(run.id(), 0).await?;
     tell_end(&Ending::of(run, &result, &entries), run, &result, shown);
     if !result.is_success() {
