@@ -6,7 +6,9 @@ use std::time::Duration;
 use reqwest::{Client, ClientBuilder, Url, redirect, retry};
 use rustls::crypto::ring;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(crate) const USER_AGENT_NAME: &str = concat!("bonded/", env!("CARGO_PKG_VERSION"));
 
 /// Common servers close an idle connection after five seconds; one that is given up before that is never
 /// used at the moment in which it is closed.
@@ -25,7 +27,7 @@ pub enum Proxy {
 /// host that the user named. Nothing is sent twice: a call may not be made twice, and retries are the kernel's alone.
 pub fn builder() -> ClientBuilder {
     Client::builder()
-        .user_agent(concat!("bonded/", env!("CARGO_PKG_VERSION")))
+        .user_agent(USER_AGENT_NAME)
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(IDLE_TIMEOUT)
         .tcp_nodelay(true)

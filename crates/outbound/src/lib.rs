@@ -6,10 +6,15 @@
 
 #![warn(missing_docs)]
 
+mod address;
 mod client;
 mod loopback;
+mod pooled_client;
+mod route;
 mod tls_refusal;
 
+pub use address::{Address, Reach};
 pub use client::{IDLE_TIMEOUT, Proxy, builder, encrypted, for_scheme, plain};
 pub use loopback::is_loopback;
+pub use pooled_client::{PooledClient, SendError, timed_out};
 pub use tls_refusal::tls_refusal;

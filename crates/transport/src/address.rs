@@ -6,7 +6,7 @@
 //! from here ever appears in a message, because an endpoint may carry a password.
 
 use bonded_kernel::{Failure, FailureClass};
-use reqwest::Url;
+use url::Url;
 
 use crate::failure::failed;
 

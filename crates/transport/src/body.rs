@@ -13,6 +13,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
+use http::Response;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
 
 use crate::failure::{causes, failed};
 use bonded_kernel::{Failure, FailureClass};
@@ -61,13 +64,13 @@ impl Cut {
 
 /// The pieces of a response's body, cut when they are too many or too late.
 pub(crate) fn pieces(
-    response: reqwest::Response,
+    response: Response<Incoming>,
     idle_max: Duration,
 ) -> impl Stream<Item = Result<Bytes, Cut>> + Send {
-    let announced = response.content_length().unwrap_or(0);
-    let bytes = response.bytes_stream().map(|piece| {
+    let announced = response.body().size_hint().exact().unwrap_or(0);
+    let bytes = response.into_body().into_data_stream().map(|piece| {
         piece.map_err(|error| Cut::Broken {
-            why: causes(&error.without_url()),
+            why: causes(&error),
         })
     });
     // A length that is too large is known before the first byte is read.

@@ -9,21 +9,20 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use bonded_outbound::{Proxy, encrypted, is_loopback, plain};
-use reqwest::{Client, Url};
+use bonded_outbound::{Address, PooledClient, Proxy, Reach};
 
 /// A connection with TLS is dear to open, and providers keep theirs for a minute and longer.
 const TLS_IDLE: Duration = Duration::from_secs(60);
 
-/// A client is cheap to clone, but one that could not be built stays so: the reason is kept as text.
-type Built = OnceLock<Result<Client, String>>;
+/// One that could not be built stays so: the reason is kept as text.
+type Built = OnceLock<Result<PooledClient, String>>;
 
 /// One of these lives as long as its transport, so that connections are used again. A look at a list makes one for
 /// itself and drops it.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     /// For `http:` endpoints. Never through a proxy.
-    plain: Built,
+    plain: OnceLock<PooledClient>,
     /// For `https:` endpoints on this machine. Never through a proxy.
     tls_loopback: Built,
     /// For all other `https:` endpoints, through the proxy that the environment names.
@@ -34,16 +33,14 @@ impl Clients {
     /// The client for an address, built if it is the first of its kind. A client that could not be built fails
     /// for every request of this process in the same words; it is not tried again, since certificates that
     /// could not be read stay so.
-    pub(crate) fn for_url(&self, url: &Url) -> Result<Client, String> {
-        let (slot, build): (_, fn() -> _) = match url.scheme() {
-            "http" => (&self.plain, plain),
-            "https" if is_loopback(url) => {
-                (&self.tls_loopback, || encrypted(Proxy::Never, TLS_IDLE))
-            }
-            "https" => (&self.tls, || encrypted(Proxy::FromEnvironment, TLS_IDLE)),
-            other => return Err(format!("the scheme {other:?} is not http or https")),
+    pub(crate) fn to(&self, address: &Address) -> Result<&PooledClient, String> {
+        let (slot, proxy) = match address.reach() {
+            Reach::Plain => return Ok(self.plain.get_or_init(PooledClient::plain)),
+            Reach::EncryptedLoopback => (&self.tls_loopback, Proxy::Never),
+            Reach::Encrypted => (&self.tls, Proxy::FromEnvironment),
         };
-        slot.get_or_init(build).clone()
+        let built = slot.get_or_init(|| PooledClient::encrypted(proxy, TLS_IDLE));
+        built.as_ref().map_err(Clone::clone)
     }
 }
 
@@ -55,14 +52,8 @@ mod tests {
     fn a_plain_endpoint_never_loads_the_certificates() {
         let clients = Clients::default();
         let url = "http://127.0.0.1:1/v1".parse().expect("a URL");
-        assert!(clients.for_url(&url).is_ok());
+        let address = Address::new(&url).expect("an address");
+        assert!(clients.to(&address).is_ok());
         assert!(clients.tls.get().is_none() && clients.tls_loopback.get().is_none());
-    }
-
-    #[test]
-    fn other_schemes_are_refused() {
-        let url = "ftp://example.org/".parse().expect("a URL");
-        let refused = Clients::default().for_url(&url);
-        assert!(refused.is_err_and(|why| why.contains("ftp")));
     }
 }

@@ -9,7 +9,7 @@
 use std::fmt;
 
 use bonded_kernel::{Dialect, Failure, FailureClass, Target};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use crate::dialect::{self, Beta};
 use crate::failure::failed;

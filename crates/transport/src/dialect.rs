@@ -27,7 +27,7 @@ mod tools;
 use bonded_kernel::{Dialect, Failure, Reply, Request, Target};
 use bytes::Bytes;
 use futures_util::stream::Stream;
-use reqwest::Url;
+use url::Url;
 
 pub use accepted::{accepted_by, known, known_as};
 pub use custom::overruled;

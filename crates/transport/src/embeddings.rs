@@ -9,16 +9,15 @@ use std::sync::Arc;
 
 use bonded_kernel::{Failure, Target};
 use futures_util::future::BoxFuture;
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::address::{unusable, url_under};
+use crate::address::url_under;
 use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Credentials;
-use crate::exchange::{Clock, Peer, Timed};
+use crate::exchange::{Clock, Outgoing, Peer, Timed};
 use crate::failure::{ServerError, malformed};
 
 /// Sends texts to embedding models. Connections are kept for the next request.
@@ -75,13 +74,8 @@ async fn embed(
     clock: &Clock,
 ) -> Result<Vec<Vec<f32>>, Failure> {
     let url = url_under(&ask.endpoint, &["embeddings"])?;
-    let client = clients.for_url(&url).map_err(|why| unusable(&why))?;
-    let request = client
-        .post(url)
-        .header(CONTENT_TYPE, "application/json")
-        .header(ACCEPT, "application/json")
-        .body(ask.body);
-    let response = peer.exchange(request, clock).await?;
+    let request = Outgoing::json(&url, Some(ask.body))?;
+    let response = peer.exchange(clients, request, clock).await?;
     let read = body::read_whole(body::pieces(response, IDLE_MAX));
     let body = match timeout(clock.left(), read).await {
         Ok(body) => body.map_err(Cut::into_failure)?,

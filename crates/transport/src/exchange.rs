@@ -12,11 +12,16 @@ use std::error::Error;
 use std::time::{Duration, Instant, SystemTime};
 
 use bonded_kernel::{Dialect, Failure, FailureClass, Reply};
-use reqwest::header::{HeaderMap, LOCATION};
-use reqwest::{RequestBuilder, Response};
+use bonded_outbound::{Address, SendError, timed_out};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use http::{Method, Response};
+use hyper::body::Incoming;
 use tokio::time::timeout;
+use url::Url;
 
+use crate::address::unusable;
 use crate::body::{self, IDLE_MAX};
+use crate::clients::Clients;
 use crate::credentials::Credentials;
 use crate::dialect::Beta;
 use crate::failure::{ServerError, causes, failed};
@@ -57,6 +62,25 @@ impl Clock {
     }
 }
 
+/// A request before the headers of its peer are on it.
+pub(crate) struct Outgoing {
+    pub(crate) address: Address,
+    pub(crate) accept: &'static str,
+    /// JSON that is posted; without it something is only asked for.
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+impl Outgoing {
+    /// Asks for JSON, with JSON where there is any.
+    pub(crate) fn json(url: &Url, body: Option<Vec<u8>>) -> Result<Self, Failure> {
+        Ok(Self {
+            address: Address::new(url).map_err(|why| unusable(&why))?,
+            accept: "application/json",
+            body,
+        })
+    }
+}
+
 /// The other side of an exchange, as messages name it.
 ///
 /// It is owned and not borrowed, because the future that it serves outlives the request that it was made of.
@@ -74,17 +98,32 @@ impl Peer {
     /// Sends a request once and gives the response, if its status is a good one.
     pub(crate) async fn exchange(
         &self,
-        request: RequestBuilder,
+        clients: &Clients,
+        request: Outgoing,
         clock: &Clock,
-    ) -> Result<Response, Failure> {
-        let request = request.headers(self.credentials.headers(
-            self.dialect,
-            self.key_header.as_deref(),
-            self.beta,
-        )?);
-        let response = match timeout(clock.left(), request.send()).await {
+    ) -> Result<Response<Incoming>, Failure> {
+        let Outgoing {
+            address,
+            accept,
+            body,
+        } = request;
+        let client = clients.to(&address).map_err(|why| unusable(&why))?;
+        let mut headers =
+            self.credentials
+                .headers(self.dialect, self.key_header.as_deref(), self.beta)?;
+        let method = if body.is_some() {
+            let json = HeaderValue::from_static("application/json");
+            headers.entry(CONTENT_TYPE).or_insert(json);
+            Method::POST
+        } else {
+            Method::GET
+        };
+        let accept = HeaderValue::from_static(accept);
+        headers.entry(ACCEPT).or_insert(accept);
+        let sent = client.send(method, &address, headers, body.unwrap_or_default().into());
+        let response = match timeout(clock.left(), sent).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(unsent(error)),
+            Ok(Err(error)) => return Err(unsent(&error, &address)),
             Err(_) => return Err(self.too_late(clock)),
         };
         if response.status().is_success() {
@@ -100,7 +139,7 @@ impl Peer {
     /// waits that headers and body ask for counts, as far as `bounded` lets it. What the server says is
     /// followed by what a person can do, where that is known: set the endpoint elsewhere, or provide the key.
     /// It is never billable.
-    async fn refused(&self, response: Response, clock: &Clock) -> Failure {
+    async fn refused(&self, response: Response<Incoming>, clock: &Clock) -> Failure {
         let status = response.status();
         let limited = matches!(status.as_u16(), 429 | 503 | 529);
         let headers_wait_ms = retry_after_ms(response.headers(), limited, SystemTime::now());
@@ -203,12 +242,10 @@ impl Timed for Reply {
 ///
 /// A timeout here is one of the connection, since the clock of the exchange ends the future instead. The outer
 /// layers of the error are left out, and so is the address but for its origin.
-fn unsent(error: reqwest::Error) -> Failure {
-    let never_sent = error.is_connect() || error.is_builder();
+fn unsent(error: &SendError, to: &Address) -> Failure {
     // The origin holds neither a password nor a query.
-    let place = error.url().map(|url| url.origin().ascii_serialization());
-    let place = place.unwrap_or_default();
-    let (class, what) = if error.is_timeout() {
+    let place = to.origin();
+    let (class, what) = if timed_out(error) {
         (
             FailureClass::Timeout,
             format!("no connection to {place} in time"),
@@ -221,11 +258,9 @@ fn unsent(error: reqwest::Error) -> Failure {
             format!("the connection to {place} broke before an answer"),
         )
     };
-    // The outer layers only repeat that it failed.
-    let error = error.without_url();
-    let cause = error.source().and_then(Error::source);
-    let message = format!("{what}: {}", causes(cause.unwrap_or(&error)));
-    failed(class, message, !never_sent)
+    // The outer layer only repeats that it failed.
+    let message = format!("{what}: {}", causes(error.source().unwrap_or(error)));
+    failed(class, message, !error.is_connect())
 }
 
 /// The first of the usual headers that says something. It is what the support of a service asks for, and goes

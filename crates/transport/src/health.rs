@@ -81,7 +81,7 @@ fn is_named(id: &str, target: &Target) -> bool {
 /// said that the key is good.
 async fn check_key(endpoint: &str, peer: &Peer, clock: &Clock) -> Result<(), Failure> {
     let url = (dialect::of(peer.dialect).resource_url)(endpoint, &["key"])?;
-    let body = match get(url, peer, clock).await {
+    let body = match get(&url, peer, clock).await {
         Ok(body) => body,
         // What only looks like the router need not have this.
         Err(failure) if failure.status == Some(404) => return Ok(()),

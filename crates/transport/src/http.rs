@@ -8,9 +8,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_kernel::{Dialect, Failure, Price, Reply, Request, Target};
+use bonded_outbound::Address;
 use futures_util::future::BoxFuture;
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::{Response, Url};
+use http::Response;
+use http::header::CONTENT_TYPE;
 use tokio::time::timeout;
 
 use crate::address::unusable;
@@ -18,7 +19,7 @@ use crate::body::{self, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Lookup;
 use crate::dialect::{self, ToolsCache};
-use crate::exchange::{Clock, Peer, request_id};
+use crate::exchange::{Clock, Outgoing, Peer, request_id};
 use crate::{Live, offered, window};
 
 /// Sends requests in the dialect that each target names.
@@ -27,7 +28,7 @@ pub(crate) struct Http {
     credentials: Box<Lookup>,
     tools: ToolsCache,
     /// The address that was used last, by what it depends on: most runs use one.
-    url: Mutex<Option<(AddressKey, Url)>>,
+    address: Mutex<Option<(AddressKey, Address)>>,
 }
 
 /// What an address depends on.
@@ -65,21 +66,22 @@ impl Http {
             clients: Arc::default(),
             credentials,
             tools: ToolsCache::default(),
-            url: Mutex::default(),
+            address: Mutex::default(),
         }
     }
 
     /// A run asks the same model turn after turn, so that one address is enough to keep. It is parsed anew for
     /// every other one.
-    fn url(&self, target: &Target) -> Result<Url, Failure> {
+    fn address(&self, target: &Target) -> Result<Address, Failure> {
         let place = AddressKey::of(target);
-        let mut used = self.url.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.address.lock().unwrap_or_else(PoisonError::into_inner);
         match &*used {
-            Some((known, url)) if *known == place => Ok(url.clone()),
+            Some((known, address)) if *known == place => Ok(address.clone()),
             _ => {
                 let url = dialect::completion_url(target)?;
-                *used = Some((place, url.clone()));
-                Ok(url)
+                let address = Address::new(&url).map_err(|why| unusable(&why))?;
+                *used = Some((place, address.clone()));
+                Ok(address)
             }
         }
     }
@@ -133,7 +135,7 @@ impl Http {
         };
         let ask = ModelRequest {
             model: target.model.clone(),
-            url: self.url(target),
+            address: self.address(target),
             body,
             streams: target.stream,
             live,
@@ -155,7 +157,7 @@ impl Http {
 /// It owns everything: the request that it was made of is gone when it is sent.
 struct ModelRequest {
     model: String,
-    url: Result<Url, Failure>,
+    address: Result<Address, Failure>,
     body: Vec<u8>,
     /// Whether the reply is asked for as a stream of events.
     streams: bool,
@@ -173,24 +175,22 @@ async fn complete(
 ) -> Result<Reply, Failure> {
     let ModelRequest {
         model,
-        url,
+        address,
         body,
         streams,
         mut live,
     } = ask;
-    let url = url?;
-    let client = clients.for_url(&url).map_err(|why| unusable(&why))?;
     let accept = if streams {
         "text/event-stream"
     } else {
         "application/json"
     };
-    let request = client
-        .post(url)
-        .header(CONTENT_TYPE, "application/json")
-        .header(ACCEPT, accept)
-        .body(body);
-    let response = peer.exchange(request, clock).await?;
+    let request = Outgoing {
+        address: address?,
+        accept,
+        body: Some(body),
+    };
+    let response = peer.exchange(clients, request, clock).await?;
     let request_id = request_id(response.headers());
     let as_events = comes_as_events(&response, streams);
     let pieces = body::pieces(response, IDLE_MAX);
@@ -225,7 +225,7 @@ async fn complete(
 /// A server may ignore that events were asked for, or send them unasked.
 ///
 /// So the content type counts, and what was asked for only where there is none.
-fn comes_as_events(response: &Response, asked: bool) -> bool {
+fn comes_as_events<B>(response: &Response<B>, asked: bool) -> bool {
     match response.headers().get(CONTENT_TYPE) {
         Some(kind) => kind.as_bytes().starts_with(b"text/event-stream"),
         None => asked,

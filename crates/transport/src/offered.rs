@@ -7,17 +7,15 @@
 
 use bonded_kernel::{Failure, Money, Price, Target};
 use futures_util::future::BoxFuture;
-use reqwest::Url;
-use reqwest::header::ACCEPT;
 use serde_json::Value;
 use tokio::time::timeout;
+use url::Url;
 
-use crate::address::unusable;
 use crate::body::{self, Cut, IDLE_MAX};
 use crate::clients::Clients;
 use crate::credentials::Credentials;
 use crate::dialect;
-use crate::exchange::{Clock, Peer, Timed};
+use crate::exchange::{Clock, Outgoing, Peer, Timed};
 use crate::failure::{malformed, one_line};
 use crate::window::listed_tokens;
 
@@ -158,7 +156,7 @@ async fn list_body(
     peer: &Peer,
     clock: &Clock,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    match get(dialect::models_url(target)?, peer, clock).await {
+    match get(&dialect::models_url(target)?, peer, clock).await {
         Ok(body) => Ok(Some(body)),
         Err(failure) if matches!(failure.status, Some(404 | 405 | 501)) => {
             answers(target, peer, clock, failure).await.map(|()| None)
@@ -178,7 +176,7 @@ async fn answers(
     clock: &Clock,
     missing: Failure,
 ) -> Result<(), Failure> {
-    match get(dialect::completion_url(target)?, peer, clock).await {
+    match get(&dialect::completion_url(target)?, peer, clock).await {
         Ok(_) => Err(missing),
         Err(failure) => match failure.status {
             Some(400 | 405 | 411 | 415 | 422 | 501) => Ok(()),
@@ -191,12 +189,10 @@ async fn answers(
 /// What lies at an address.
 ///
 /// Builds a client for itself: looks are rare, and a connection that stays open would only hold a socket.
-pub(crate) async fn get(url: Url, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
-    let client = Clients::default()
-        .for_url(&url)
-        .map_err(|why| unusable(&why))?;
-    let request = client.get(url).header(ACCEPT, "application/json");
-    let response = peer.exchange(request, clock).await?;
+pub(crate) async fn get(url: &Url, peer: &Peer, clock: &Clock) -> Result<Vec<u8>, Failure> {
+    let clients = Clients::default();
+    let request = Outgoing::json(url, None)?;
+    let response = peer.exchange(&clients, request, clock).await?;
     let read = body::read_whole(body::pieces(response, IDLE_MAX));
     match timeout(clock.left(), read).await {
         Ok(body) => body.map_err(Cut::into_failure),

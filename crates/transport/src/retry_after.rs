@@ -7,8 +7,8 @@
 
 use std::time::SystemTime;
 
+use http::header::HeaderMap;
 use jiff::Timestamp;
-use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 /// A plain number below this is a wait in seconds; one above may be milliseconds or a date.
@@ -174,7 +174,7 @@ fn millis(number: &str, unit_ms: f64) -> Option<u64> {
 mod tests {
     use std::time::Duration;
 
-    use reqwest::header::{HeaderName, HeaderValue};
+    use http::header::{HeaderName, HeaderValue};
 
     use super::*;
 

@@ -11,16 +11,15 @@ use std::time::Duration;
 
 use bonded_kernel::Target;
 use futures_util::future::BoxFuture;
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::{Method, Url};
 use serde_json::{Value, json};
+use url::Url;
 
 use crate::address::url_under;
 use crate::body;
 use crate::clients::Clients;
 use crate::credentials::Credentials;
 use crate::dialect;
-use crate::exchange::{Clock, Peer};
+use crate::exchange::{Clock, Outgoing, Peer};
 use crate::models::Service;
 use answer::{ListedModel, Server};
 
@@ -174,20 +173,10 @@ impl Asker {
     /// Whatever goes wrong is `None`: nobody waits for an explanation of a window that was not told. The
     /// reading is bounded by what is left of the two seconds.
     async fn exchange(&self, url: Url, body: Option<Value>) -> Option<Value> {
-        let client = self.clients.for_url(&url).ok()?;
-        let method = match body {
-            Some(_) => Method::POST,
-            None => Method::GET,
-        };
-        let mut request = client
-            .request(method, url)
-            .header(ACCEPT, "application/json");
-        if let Some(body) = body {
-            request = request
-                .header(CONTENT_TYPE, "application/json")
-                .body(body.to_string());
-        }
-        let response = self.peer.exchange(request, &self.clock).await.ok()?;
+        let body = body.map(|body| body.to_string().into_bytes());
+        let request = Outgoing::json(&url, body).ok()?;
+        let response = self.peer.exchange(&self.clients, request, &self.clock);
+        let response = response.await.ok()?;
         let left: Duration = self.clock.left();
         let pieces = body::pieces(response, left);
         // One that was cut is no JSON any more.

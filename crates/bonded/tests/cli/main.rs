@@ -19,6 +19,7 @@ mod models;
 mod piped;
 mod prices;
 mod proofs;
+mod proxies;
 mod reference;
 mod replay_differs;
 mod sandbox;

@@ -1,8 +1,8 @@
 //! What makes a dialect: one value for each, which stands in its own module.
 
 use bonded_kernel::{Accepts, Failure, Reply, Request, Target, ThinkingForm};
-use reqwest::Url;
 use serde_json::value::RawValue;
+use url::Url;
 
 use super::Accumulate;
 use super::fit::{Fitted, Rules};

@@ -7,7 +7,7 @@ mod stream;
 mod wire;
 
 use bonded_kernel::{Failure, Target, ThinkingForm};
-use reqwest::Url;
+use url::Url;
 
 use super::accepted::leave_out_choices;
 use super::definition::Definition;
