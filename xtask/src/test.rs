@@ -37,19 +37,27 @@ const LONG: [&str; 9] = [
     "workspace_crash",
 ];
 
-/// Tests by the beginning of their names that take half a minute and more each, in a debug build: ten megabytes through
-/// everything, hundreds of turns, every model of every family, a second build, another's whole suite. `test` leaves them to
-/// `test --all` too.
-const LONG_TESTS: [&str; 10] = [
+/// Tests by the beginning of their names that take twenty seconds and more each, in a debug build: ten megabytes through
+/// everything, hundreds of turns, every model of every family, every option in every place, a second build, another's
+/// whole suite. `test` leaves them to `test --all` too.
+const LONG_TESTS: [&str; 18] = [
     "absurd::a_report_of_ten_megabytes",
+    "absurd::a_usage_that_is_a_lie",
     "absurd::an_answer_of_ten_megabytes",
     "absurd::ten_megabytes",
-    "clock::a_limit_of_time_holds",
+    "clock::",
     "conformance::the_public_conformance_suite",
     "endings::four_hundred_turns",
     "help::every_example_of_every_help",
+    "hostile::every_hostile_request",
+    "hostile_replies::no_reply_costs",
+    "limits::every_limit_ends_the_run",
+    "options::what_a_provider_is_sent",
+    "options::what_bounds_a_run",
     "replay_differs::",
-    "schemas::the_schema_of_configurations",
+    "rest_openapi_bounds::a_document_that_grows",
+    "schemas::the_schema_of",
+    "tree_copies_random::",
     "wires::",
 ];
 

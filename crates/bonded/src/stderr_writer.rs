@@ -9,8 +9,8 @@
 //! erased, lines printed and rows drawn again in one write, and nothing that is said gets in between.
 
 use std::io::{self, Write as _};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -59,22 +59,43 @@ enum Queued {
 }
 
 /// Set by `begin`, and never taken away: the thread lives as long as the process.
-static WRITER: OnceLock<SyncSender<Queued>> = OnceLock::new();
+static QUEUE: OnceLock<Queue> = OnceLock::new();
 /// Those since the writer last reported them.
 static LINES_LEFT_OUT: AtomicU64 = AtomicU64::new(0);
 /// Only ever grows: whether it does tells a slow reader from one that is gone.
 static LINES_WRITTEN: AtomicU64 = AtomicU64::new(0);
 
+/// The way to the thread, which is started by the first that has something for it: a quiet run has nothing.
+///
+/// What waits is counted here and not by the channel: one of a fixed size is laid out in memory before it is used.
+#[derive(Default)]
+struct Queue {
+    writer: OnceLock<Sender<Queued>>,
+    waiting: AtomicUsize,
+}
+
+impl Queue {
+    /// Gives back what there is no room for.
+    fn send(&'static self, queued: Queued) -> Result<(), Queued> {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(queued);
+        }
+        let writer = self.writer.get_or_init(|| {
+            let (sender, queue) = channel();
+            // Without the thread, lines are counted and not written: the server works all the same.
+            let _none = thread::Builder::new()
+                .name("stderr".into())
+                .spawn(move || Writer::default().write_all(&queue, &self.waiting));
+            sender
+        });
+        writer.send(queued).map_err(|unsent| unsent.0)
+    }
+}
+
 /// From now on nobody waits for stderr.
 pub(crate) fn begin() {
-    WRITER.get_or_init(|| {
-        let (sender, queue) = sync_channel(WAITING_MAX);
-        // Without the thread, lines are counted and not written: the server works all the same.
-        let _none = thread::Builder::new()
-            .name("stderr".into())
-            .spawn(move || Writer::default().write_all(&queue));
-        sender
-    });
+    QUEUE.get_or_init(Queue::default);
 }
 
 /// Takes a line, where [`begin`] was called; else gives it back.
@@ -88,10 +109,10 @@ pub(crate) fn take_drawn(line: String) -> Option<String> {
 }
 
 fn send(line: String, queued: fn(String) -> Queued) -> Option<String> {
-    let Some(writer) = WRITER.get() else {
+    let Some(queue) = QUEUE.get() else {
         return Some(line);
     };
-    if writer.try_send(queued(line)).is_err() {
+    if queue.send(queued(line)).is_err() {
         LINES_LEFT_OUT.fetch_add(1, Ordering::Relaxed);
     }
     None
@@ -100,25 +121,22 @@ fn send(line: String, queued: fn(String) -> Queued) -> Option<String> {
 /// Draws this below the lines from now on; nothing where there is none.
 /// What a full queue has no room for is not drawn: its reader sees nothing anyway.
 pub(crate) fn draw(picture: Option<Arc<dyn Picture>>) {
-    if let Some(writer) = WRITER.get() {
-        let _full = writer.try_send(Queued::Picture(picture));
+    if let Some(queue) = QUEUE.get() {
+        let _full = queue.send(Queued::Picture(picture));
     }
 }
 
 /// Waits until what was said is written, as long as somebody reads it.
 /// `patience` is how long nothing at all may be taken; as long as lines go out, it begins anew.
 pub(crate) fn settle(patience: Duration) {
-    let Some(writer) = WRITER.get() else {
+    let Some(queue) = QUEUE.get().filter(|it| it.writer.get().is_some()) else {
         return;
     };
     let (sender, written) = sync_channel(1);
     let mut mark = Some(Queued::Mark(sender));
     loop {
         let before = LINES_WRITTEN.load(Ordering::Relaxed);
-        mark = mark.and_then(|mark| match writer.try_send(mark) {
-            Ok(()) => None,
-            Err(TrySendError::Full(mark) | TrySendError::Disconnected(mark)) => Some(mark),
-        });
+        mark = mark.and_then(|mark| queue.send(mark).err());
         let waited = written.recv_timeout(patience);
         // A reader that takes nothing is gone, and does not come back now.
         if waited != Err(RecvTimeoutError::Timeout)
@@ -138,7 +156,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn write_all(&mut self, queue: &Receiver<Queued>) {
+    fn write_all(&mut self, queue: &Receiver<Queued>, waiting: &AtomicUsize) {
         loop {
             let first = match &self.picture {
                 Some(picture) => queue.recv_timeout(picture.pace()),
@@ -149,7 +167,10 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            self.write_batch(first.into_iter().chain(queue.try_iter()).take(BATCH_MAX));
+            let batch = first.into_iter().chain(queue.try_iter()).take(BATCH_MAX);
+            self.write_batch(batch.inspect(|_| {
+                waiting.fetch_sub(1, Ordering::Relaxed);
+            }));
         }
     }
 

@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bonded_kernel::Hash;
+use rustix::fs::FileType;
 
 use crate::error::{CliError, Code};
 use crate::output;
@@ -58,7 +59,7 @@ impl Piped {
 
 /// Reads what is piped in; `None` where nothing is: a terminal, an empty file, a pipe that stays silent.
 pub(crate) fn piped() -> Result<Option<Piped>, CliError> {
-    if io::stdin().is_terminal() {
+    if io::stdin().is_terminal() || is_null_device() {
         return Ok(None);
     }
     let (sender, parts) = sync_channel(4);
@@ -70,6 +71,18 @@ pub(crate) fn piped() -> Result<Option<Piped>, CliError> {
         return Ok(None);
     };
     text_of(all)
+}
+
+/// Schedulers and other programs give this one, and it is known to have nothing without a thread that reads it.
+fn is_null_device() -> bool {
+    let stat = rustix::fs::fstat(io::stdin());
+    stat.is_ok_and(|stat| {
+        let device = (
+            rustix::fs::major(stat.st_rdev),
+            rustix::fs::minor(stat.st_rdev),
+        );
+        FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && device == (1, 3)
+    })
 }
 
 type StdinPart = io::Result<Vec<u8>>;

@@ -74,7 +74,8 @@ impl Host {
         let windows = windows::ask(&*self.transport, &goal.config);
         let prices = prices::ask(&*self.transport, &goal.config);
         let opened = self.tools.open(&goal.config);
-        let (registry, windows, prices) = join3(opened, windows, prices).await;
+        // The servers first: they answer while the tools are opened.
+        let (windows, prices, registry) = join3(windows, prices, opened).await;
         let registry = registry?;
         prices::take(&mut goal.config, prices, self.clock.now())?;
         for (target, window) in goal.config.targets.iter_mut().zip(windows) {
