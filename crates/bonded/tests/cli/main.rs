@@ -26,6 +26,7 @@ mod sandbox;
 mod shim;
 mod stops;
 mod streams;
+mod tls;
 mod tools;
 mod voice;
 mod watch;
