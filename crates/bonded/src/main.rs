@@ -31,6 +31,7 @@ mod signals;
 mod stderr_writer;
 mod stdin;
 mod style;
+mod telemetry;
 mod traced;
 mod trust;
 mod usage;

@@ -15,6 +15,7 @@ use crate::agents::{AgentServer, ServerSettings, routes};
 use crate::console::{self, Console, RunPages};
 use crate::listening::accept;
 use crate::mcp::endpoint;
+use crate::operations::{self, Figures, Readiness, TokensDoor};
 
 /// How long clients may take to read the last of their answers.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -42,16 +43,32 @@ pub async fn serve(
     let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
     let connection_max = settings.connection_max;
     let interrupt = host.interrupt.clone();
+    let readiness = Readiness::new(host.store.clone(), stop.clone());
     let beside = match beside {
         Beside::Pages(pages) => {
-            console::routes::router(Console::of(host.clone(), *pages, stop.clone()))
+            let console = Console::of(host.clone(), *pages, stop.clone());
+            console::routes::router(console).merge(operations::probes(readiness.clone()))
         }
         Beside::Workspace(router) => router,
     };
+    let offered = settings.operations.clone();
+    let tokens = settings.tokens.clone();
     let server = AgentServer::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| endpoint::router(server.clone(), connection_max, stop.clone()));
+    let figures = offered.map(|offered| {
+        operations::router(Figures {
+            metrics: offered.metrics,
+            door: Box::new(TokensDoor {
+                own: offered.tokens,
+                server: tokens,
+            }),
+            readiness,
+            queues: Some(runs.clone()),
+        })
+    });
     let router = routes::router(server, mcp).merge(beside);
+    let router = router.merge(figures.unwrap_or_default());
     let mut connections = accept(listener, router, stop).await;
     let mut quiet = std::pin::pin!(async {
         connections.wait().await;

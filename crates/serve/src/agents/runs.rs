@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bonded_host::{CancellationToken, Goal, Host, HostError, RunResult};
 use bonded_kernel::{Run, RunId};
 use bonded_state::Store;
+use bonded_telemetry::QueueFigures;
+use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::access::Caller;
@@ -19,6 +21,7 @@ use super::key::{self, Earlier, RunKey};
 use super::own::Own;
 use super::places::{PlaceInLine, Places};
 use super::refusal::AgentRefusal;
+use crate::operations::Queues;
 use bonded_host::keeping::Keeper;
 
 /// One for each server.
@@ -81,6 +84,16 @@ impl Drive {
         }
         self.clients += 1;
         Ok(())
+    }
+}
+
+/// The name of the one queue of a server: requests that wait for their turn.
+const REQUESTS: &str = "requests";
+
+impl Queues for Runs {
+    fn figures(&self) -> BoxFuture<'_, Option<Vec<QueueFigures>>> {
+        let figures = self.places.figures(REQUESTS);
+        Box::pin(std::future::ready(Some(vec![figures])))
     }
 }
 
