@@ -44,7 +44,7 @@ pub(crate) const PGBOUNCER: Program = Program {
 
 /// The programs of the newest PostgreSQL that is installed.
 pub(crate) fn postgres_programs() -> PathBuf {
-    let versions = std::fs::read_dir(POSTGRES.path).into_iter().flatten();
+    let versions = fs::read_dir(POSTGRES.path).into_iter().flatten();
     let versions = versions.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let newest: u32 = versions.max().unwrap_or_default();
     Path::new(POSTGRES.path)
