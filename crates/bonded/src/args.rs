@@ -39,7 +39,7 @@ pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
 };
-pub(crate) use log::{LogArgs, LogFormat, LogLevel};
+pub(crate) use log::LogArgs;
 pub(crate) use models::ModelsArgs;
 pub(crate) use new::{NewArgs, NewKind};
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};

@@ -6,86 +6,22 @@
 //! are left out, whatever their level, since nobody here vouches for what they hold. All lines go through `output`,
 //! where secrets are masked. Where lines are objects, what is written to stderr in any other way becomes one too.
 
-use std::borrow::Cow;
 use std::fmt::{Debug, Write as _};
-use std::sync::OnceLock;
 
 use bonded_serve::json_api::request_log;
-use bonded_serve::workspace::clock::now;
-use bonded_workspace::config::LoggingSection;
-use bonded_workspace::times::rfc3339;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
-use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use crate::args::{LogArgs, LogFormat, LogLevel};
-use crate::masking::masked;
+use crate::log_form::{logging, object};
 use crate::output;
-
-/// What the configuration says, once it is read.
-#[derive(Clone, Copy, Debug)]
-struct Logging {
-    /// What is less important is not written.
-    most: LevelFilter,
-    /// One object a line, with time and level, for machines; else the message alone.
-    json: bool,
-    /// Whether each request is told of, at whatever level.
-    requests: bool,
-}
-
-/// For every command that has no workspace.
-const DEFAULT: Logging = Logging {
-    most: LevelFilter::INFO,
-    json: false,
-    requests: false,
-};
-
-/// Empty until a workspace's configuration is read.
-static CONFIGURED: OnceLock<Logging> = OnceLock::new();
-/// What the command line says, which counts more. Empty for commands that do not say anything of it.
-static DEMANDED: OnceLock<(Option<LevelFilter>, Option<bool>)> = OnceLock::new();
-
-/// Looked up for each event, because the configuration is read after the first ones.
-fn logging() -> Logging {
-    let configured = CONFIGURED.get().copied().unwrap_or(DEFAULT);
-    let (most, json) = DEMANDED.get().copied().unwrap_or_default();
-    Logging {
-        most: most.unwrap_or(configured.most),
-        json: json.unwrap_or(configured.json),
-        requests: configured.requests,
-    }
-}
-
-/// From now on things are said as the command line says.
-pub(crate) fn demand(args: &LogArgs) {
-    let most = args.log_level.map(|level| match level {
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Debug => LevelFilter::DEBUG,
-    });
-    let json = args.log_format.map(|format| format == LogFormat::Json);
-    // A process has one command line.
-    let _set = DEMANDED.set((most, json));
-}
 
 /// Writes what is said in this process from now on.
 pub(crate) fn begin() {
     // A second one cannot be set, and would be the same.
     let _set = tracing::subscriber::set_global_default(Stderr);
-}
-
-/// From now on things are said as the configuration says.
-pub(crate) fn configure(section: &LoggingSection) {
-    // A second one is the same: a process has one configuration.
-    let _set = CONFIGURED.set(Logging {
-        most: section.default_level.parse().unwrap_or(DEFAULT.most),
-        json: section.json,
-        requests: section.request_log,
-    });
 }
 
 /// Says what other programs wait for: whatever the level is.
@@ -99,33 +35,6 @@ fn write(level: Level, message: &str, fields: Map<String, Value>) {
         true => output::log(&object(level, message, fields)),
         false => output::log(message),
     }
-}
-
-/// Secrets are masked before anything is put in quotes: a letter that is escaped there would hide them from the mask.
-fn object(level: Level, message: &str, mut fields: Map<String, Value>) -> String {
-    for value in fields.values_mut() {
-        if let Value::String(text) = value {
-            *text = masked(text).into_owned();
-        }
-    }
-    fields.insert("at".into(), rfc3339(now()).into());
-    fields.insert("level".into(), level.as_str().to_lowercase().into());
-    fields.insert("message".into(), masked(message).into());
-    Value::Object(fields).to_string()
-}
-
-/// A line for stderr that is no event, as it is written: where lines are objects, as one, as important as it begins.
-pub(crate) fn shaped(line: &str) -> Cow<'_, str> {
-    if !logging().json {
-        return line.into();
-    }
-    let level = match line {
-        line if line.starts_with("error") => Level::ERROR,
-        line if line.starts_with("warning") => Level::WARN,
-        line if line.starts_with("trace") => Level::DEBUG,
-        _ => Level::INFO,
-    };
-    object(level, line, Map::new()).into()
 }
 
 /// Writes events; nothing here opens spans.

@@ -16,6 +16,7 @@ mod editor;
 mod error;
 mod flow;
 mod goal;
+mod log_form;
 mod logging;
 mod masking;
 mod options;

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use crate::logging;
+use crate::log_form;
 use crate::style::Stream;
 
 /// How many lines may wait for a reader.
@@ -169,7 +169,7 @@ impl Writer {
                     let left_out = LINES_LEFT_OUT.swap(0, Ordering::Relaxed);
                     if left_out > 0 {
                         let message = format!("{left_out} lines were dropped: stderr was not read");
-                        lines.push_str(&format!("{}\n", logging::shaped(&message)));
+                        lines.push_str(&format!("{}\n", log_form::shaped(&message)));
                     }
                     lines.push_str(&line);
                     lines.push('\n');

@@ -33,8 +33,6 @@ use bonded_host::{CancellationToken, Host};
 use bonded_kernel::Limits;
 use bonded_web::guests::Asker;
 
-use crate::operations::Operations;
-
 pub(crate) use access::Caller;
 pub use access::{Tokens, needs_tokens};
 pub(crate) use answer::{AWAITING_REVIEW, Ended, RunAnswer, STORE_FAILED};
@@ -76,8 +74,6 @@ pub struct ServerSettings {
     pub asks_clients: bool,
     /// After so long the connection of a call over MCP is closed, for the client to come back.
     pub connection_max: Option<Duration>,
-    /// What is told to those who operate the server; absent where it serves nobody over HTTP.
-    pub operations: Option<Operations>,
 }
 
 /// What all requests share.

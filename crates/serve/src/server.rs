@@ -9,13 +9,15 @@ use std::time::Duration;
 use axum::Router;
 use bonded_host::agent::AgentTools;
 use bonded_host::{CancellationToken, Host};
+use bonded_telemetry::QueueFigures;
+use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 
-use crate::agents::{AgentServer, ServerSettings, routes};
+use crate::agents::{AgentServer, Runs, ServerSettings, routes};
 use crate::console::{self, Console, RunPages};
 use crate::listening::accept;
 use crate::mcp::endpoint;
-use crate::operations::{self, Figures, Readiness, TokensDoor};
+use crate::operations::{self, Figures, Operations, Queues, Readiness, TokensDoor};
 
 /// How long clients may take to read the last of their answers.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -36,7 +38,7 @@ pub async fn serve(
     settings: ServerSettings,
     host: Arc<Host>,
     tools: Arc<AgentTools>,
-    beside: Beside,
+    (beside, operations): (Beside, Operations),
     stop: CancellationToken,
 ) {
     let end_runs = CancellationToken::new();
@@ -51,24 +53,20 @@ pub async fn serve(
         }
         Beside::Workspace(router) => router,
     };
-    let offered = settings.operations.clone();
     let tokens = settings.tokens.clone();
     let server = AgentServer::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| endpoint::router(server.clone(), connection_max, stop.clone()));
-    let figures = offered.map(|offered| {
-        operations::router(Figures {
-            metrics: offered.metrics,
-            door: Box::new(TokensDoor {
-                own: offered.tokens,
-                server: tokens,
-            }),
-            readiness,
-            queues: Some(runs.clone()),
-        })
+    let figures = operations::router(Figures {
+        metrics: operations.metrics,
+        door: Box::new(TokensDoor {
+            own: operations.tokens,
+            server: tokens,
+        }),
+        readiness,
+        queues: Some(runs.clone()),
     });
-    let router = routes::router(server, mcp).merge(beside);
-    let router = router.merge(figures.unwrap_or_default());
+    let router = routes::router(server, mcp).merge(beside).merge(figures);
     let mut connections = accept(listener, router, stop).await;
     let mut quiet = std::pin::pin!(async {
         connections.wait().await;
@@ -81,5 +79,11 @@ pub async fn serve(
         runs.ended().await;
         // A client that does not read must not keep the process.
         let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
+    }
+}
+
+impl Queues for Runs {
+    fn figures(&self) -> BoxFuture<'_, Option<Vec<QueueFigures>>> {
+        Box::pin(std::future::ready(Some(vec![self.queue()])))
     }
 }

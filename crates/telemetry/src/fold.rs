@@ -9,103 +9,12 @@ use std::time::Duration;
 
 use bonded_host::WatchedRun;
 use bonded_host::accounting::{child_of, cost_of};
-use bonded_kernel::{
-    Answer, AttemptFailed, Call, Entry, Event, Millis, Money, Parent, RejectReason, RunEnded,
-    RunId, RunStarted, Target, ToolFinished, Usage,
-};
+use bonded_kernel::{Answer, Call, Entry, Event, Millis, RejectReason, ToolFinished, Usage};
 
+use crate::facts::{EndedCall, EndedPart, EndedRequest, RequestOutcome, RunFacts};
 use crate::metrics::Metrics;
 use crate::otlp::Exporter;
 use crate::spans::Spans;
-
-/// What is known of a run from its first entry.
-#[derive(Debug)]
-pub(crate) struct RunFacts {
-    pub(crate) id: RunId,
-    /// The agent's name; a run without one has none.
-    pub(crate) agent: Option<String>,
-    pub(crate) parent: Option<Parent>,
-    pub(crate) forked_from: Option<RunId>,
-    pub(crate) targets: Vec<Target>,
-    pub(crate) output_tokens_max: u32,
-    pub(crate) temperature: Option<f64>,
-    pub(crate) began: Millis,
-    /// The tools that are agents.
-    agents: Vec<String>,
-}
-
-impl RunFacts {
-    fn of(entry: &Entry, started: &RunStarted) -> Self {
-        let config = &started.config;
-        let agent = config.agent.as_ref();
-        let agents = agent.map_or(&[][..], |agent| &agent.agents);
-        Self {
-            id: entry.run.clone(),
-            agent: agent.map(|agent| agent.name.clone()),
-            parent: config.parent.clone(),
-            forked_from: started.forked_from.as_ref().map(|from| from.run.clone()),
-            targets: config.targets.clone(),
-            output_tokens_max: config.output_tokens_max,
-            temperature: config.temperature,
-            began: entry.at,
-            agents: agents.iter().map(|agent| agent.tool.clone()).collect(),
-        }
-    }
-}
-
-/// What has ended.
-#[derive(Debug)]
-pub(crate) enum Ended<'a> {
-    Request(EndedRequest<'a>),
-    Call(EndedCall<'a>),
-    Turn {
-        turn: u32,
-        began: Millis,
-        ended: Millis,
-    },
-    Run {
-        end: &'a RunEnded,
-        ended: Millis,
-    },
-}
-
-/// A request to a model, with a reply or without.
-#[derive(Debug)]
-pub(crate) struct EndedRequest<'a> {
-    pub(crate) turn: u32,
-    /// The sequence number of the entry that began it: no two requests of a run have the same.
-    pub(crate) seq: u64,
-    pub(crate) target: &'a Target,
-    pub(crate) began: Millis,
-    pub(crate) ended: Millis,
-    pub(crate) latency_ms: u64,
-    pub(crate) outcome: RequestOutcome<'a>,
-    pub(crate) usage: Usage,
-    pub(crate) cost: Option<Money>,
-}
-
-#[derive(Debug)]
-pub(crate) enum RequestOutcome<'a> {
-    Replied {
-        answer: &'a Answer,
-        calls: &'a [Call],
-        rejected: Option<RejectReason>,
-    },
-    Failed(&'a AttemptFailed),
-}
-
-/// A call that was executed, or is known to have been interrupted.
-#[derive(Debug)]
-pub(crate) struct EndedCall<'a> {
-    pub(crate) turn: u32,
-    pub(crate) began: Millis,
-    pub(crate) ended: Millis,
-    /// The provider's id of the call, where the decision is known.
-    pub(crate) id: Option<&'a str>,
-    pub(crate) finished: &'a ToolFinished,
-    /// The run of the agent that was called.
-    pub(crate) child: Option<RunId>,
-}
 
 /// Whether what ends is told, or only remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,7 +82,7 @@ impl RunFold {
         let (turn, began) = self.turn;
         if turn > 0 {
             let ended = at;
-            self.tell(&Ended::Turn { turn, began, ended }, telling);
+            self.tell(&EndedPart::Turn { turn, began, ended }, telling);
         }
     }
 
@@ -206,7 +115,7 @@ impl RunFold {
                 self.end_turn(entry.at, telling);
                 self.turn.0 = 0;
                 let ended = entry.at;
-                self.tell(&Ended::Run { end, ended }, telling);
+                self.tell(&EndedPart::Run { end, ended }, telling);
             }
             // Nothing ends with these, or it ended with an entry beside them.
             Event::RunResumed {}
@@ -254,7 +163,7 @@ impl RunFold {
                 }
                 RequestOutcome::Failed(failed) => (failed.latency_ms, Usage::default(), None),
             };
-            let ended = Ended::Request(EndedRequest {
+            let ended = EndedPart::Request(EndedRequest {
                 turn: entry.turn,
                 seq,
                 target,
@@ -281,7 +190,7 @@ impl RunFold {
         };
         let is_agent = facts.agents.iter().any(|tool| **tool == *finished.tool);
         let id = self.calls.get(finished.call as usize).cloned();
-        let ended = Ended::Call(EndedCall {
+        let ended = EndedPart::Call(EndedCall {
             turn: entry.turn,
             began,
             ended: entry.at,
@@ -293,14 +202,14 @@ impl RunFold {
         self.facts = Some(facts);
     }
 
-    fn tell(&mut self, ended: &Ended<'_>, telling: Telling) {
+    fn tell(&mut self, ended: &EndedPart<'_>, telling: Telling) {
         if let Some(facts) = self.facts.take() {
             self.tell_of(&facts, ended, telling);
             self.facts = Some(facts);
         }
     }
 
-    fn tell_of(&mut self, facts: &RunFacts, ended: &Ended<'_>, telling: Telling) {
+    fn tell_of(&mut self, facts: &RunFacts, ended: &EndedPart<'_>, telling: Telling) {
         if telling == Telling::Past {
             return;
         }

@@ -6,6 +6,7 @@
 
 #![warn(missing_docs)]
 
+mod facts;
 mod fold;
 mod labels;
 mod metrics;
@@ -19,7 +20,7 @@ use bonded_host::{Watch, WatchedRun};
 
 use fold::RunFold;
 pub use metrics::{Metrics, QueueFigures};
-pub use otlp::{BadSetting, Exporter, OtlpSettings, Resource};
+pub use otlp::{BadSetting, Exporter, OtlpSettings, ProcessResource};
 
 /// What watches the runs of a process.
 #[derive(Debug, Default)]

@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
-use bonded_kernel::{Outcome, TerminationKind};
+use bonded_kernel::TerminationKind;
 use prometheus::core::Collector;
 use prometheus::{
     CounterVec, Encoder as _, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter,
     IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
-use crate::fold::{Ended, EndedCall, EndedRequest, RequestOutcome, RunFacts};
+use crate::facts::{EndedCall, EndedPart, EndedRequest, RequestOutcome, RunFacts, outcome_name};
 use crate::labels::Labels;
 
 /// In seconds, for what a model or a tool takes.
@@ -301,14 +301,14 @@ impl Metrics {
         self.store.leases_lost.inc();
     }
 
-    pub(crate) fn take(&self, facts: &RunFacts, ended: &Ended<'_>) {
+    pub(crate) fn take(&self, facts: &RunFacts, ended: &EndedPart<'_>) {
         match ended {
-            Ended::Request(request) => self.request(request),
-            Ended::Call(call) => self.call(call),
-            Ended::Turn { began, ended, .. } => {
+            EndedPart::Request(request) => self.request(request),
+            EndedPart::Call(call) => self.call(call),
+            EndedPart::Turn { began, ended, .. } => {
                 self.runs.turn_seconds.observe(seconds(*ended - *began));
             }
-            Ended::Run { end, .. } => self.run(facts, end.termination.kind),
+            EndedPart::Run { end, .. } => self.run(facts, end.termination.kind),
         }
     }
 
@@ -368,16 +368,6 @@ impl Metrics {
             .tool_seconds
             .with_label_values(&labels)
             .observe(seconds(finished.latency_ms));
-    }
-}
-
-/// As the log has it.
-pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Ok => "ok",
-        Outcome::Failed => "failed",
-        Outcome::TimedOut => "timed_out",
-        Outcome::Interrupted => "interrupted",
     }
 }
 

@@ -5,5 +5,5 @@ mod message;
 mod settings;
 
 pub use exporter::Exporter;
-pub(crate) use message::{Attribute, Link, Span, SpanKind, SpanParts, Value};
-pub use settings::{BadSetting, OtlpSettings, Resource};
+pub(crate) use message::{Attribute, Span, SpanKind, SpanLink, SpanParts, Value};
+pub use settings::{BadSetting, OtlpSettings, ProcessResource};

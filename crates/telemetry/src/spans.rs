@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use bonded_kernel::{Hash, Millis, Outcome, RunEnded, RunId, TerminationKind};
 
-use crate::fold::{Ended, EndedCall, EndedRequest, RequestOutcome, RunFacts};
-use crate::metrics::outcome_name;
-use crate::otlp::{Attribute, Link, Span, SpanKind, SpanParts, Value};
+use crate::facts::{EndedCall, EndedPart, EndedRequest, RequestOutcome, RunFacts, outcome_name};
+use crate::otlp::{Attribute, Span, SpanKind, SpanLink, SpanParts, Value};
 
 /// Ids that providers and models make up are cut there.
 const ID_CHARACTERS_MAX: usize = 128;
@@ -64,11 +63,11 @@ impl Spans {
         }
     }
 
-    pub(crate) fn span(&self, facts: &RunFacts, ended: &Ended<'_>) -> Span {
+    pub(crate) fn span(&self, facts: &RunFacts, ended: &EndedPart<'_>) -> Span {
         match ended {
-            Ended::Request(request) => self.request(facts, request),
-            Ended::Call(call) => self.call(call),
-            Ended::Turn { turn, began, ended } => self.made(SpanParts {
+            EndedPart::Request(request) => self.request(facts, request),
+            EndedPart::Call(call) => self.call(call),
+            EndedPart::Turn { turn, began, ended } => self.made(SpanParts {
                 id: self.turn(*turn),
                 parent: Some(self.root),
                 name: format!("turn {turn}"),
@@ -77,7 +76,7 @@ impl Spans {
                 attributes: vec![Attribute::new("bonded.turn", Value::Int(u64::from(*turn)))],
                 ..SpanParts::default()
             }),
-            Ended::Run { end, ended } => self.run(facts, end, *ended),
+            EndedPart::Run { end, ended } => self.run(facts, end, *ended),
         }
     }
 
@@ -267,8 +266,8 @@ fn server(endpoint: &str) -> Vec<Attribute> {
     ]
 }
 
-fn link(run: &RunId) -> Link {
-    Link::new(trace_of(run), run_span(run))
+fn link(run: &RunId) -> SpanLink {
+    SpanLink::new(trace_of(run), run_span(run))
 }
 
 fn cut(id: &str) -> String {

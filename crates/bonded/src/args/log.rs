@@ -1,6 +1,7 @@
 //! How servers and workers write their log.
 
 use clap::{Args, ValueEnum};
+use tracing::level_filters::LevelFilter;
 
 /// What a server or a worker writes to stderr.
 #[derive(Debug, Default, Args)]
@@ -13,6 +14,20 @@ pub(crate) struct LogArgs {
     /// Least important messages to write [default: as configured, else info]
     #[arg(long, value_name = "LEVEL", env = "BONDED_LOG_LEVEL")]
     pub(crate) log_level: Option<LogLevel>,
+}
+
+impl LogArgs {
+    /// How important a message must be, and whether lines are objects, as far as either was said.
+    pub(crate) fn demanded(&self) -> (Option<LevelFilter>, Option<bool>) {
+        let most = self.log_level.map(|level| match level {
+            LogLevel::Error => LevelFilter::ERROR,
+            LogLevel::Warn => LevelFilter::WARN,
+            LogLevel::Info => LevelFilter::INFO,
+            LogLevel::Debug => LevelFilter::DEBUG,
+        });
+        let json = self.log_format.map(|format| format == LogFormat::Json);
+        (most, json)
+    }
 }
 
 /// The form of a log.

@@ -24,11 +24,11 @@ use super::ui::run_pages;
 use crate::agents::Verbosity;
 use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
-use crate::logging;
 use crate::review::person;
 use crate::signals::{Stopping, stop_on_signal};
 use crate::workspace::opening;
 use crate::{agents, output, settings, stderr_writer, telemetry};
+use crate::{log_form, logging};
 use bonded_host::keeping::Keeper;
 use bonded_serve::agents::{Apart, ServerSettings, TokenKeeper, Tokens};
 use bonded_serve::operations::Operations;
@@ -47,7 +47,7 @@ const STOPPING: Stopping = Stopping {
 
 /// Without a data directory it is agents alone, and then at least one must be named.
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    logging::demand(&args.log);
+    log_form::demand(args.log.demanded());
     let operations = Operations {
         metrics: telemetry::measure(),
         tokens: door::metrics_tokens(args.metrics_token_file.as_deref())?,
@@ -144,9 +144,9 @@ async fn serve_agents(
         mcp: args.mcp,
         asks_clients: args.mcp_ask_client,
         connection_max: args.mcp_stream_max,
-        operations: Some(operations),
         ..prepared.settings
     };
+    let beside = (beside, operations);
     bonded_serve::server::serve(listener, settings, host, tools.clone(), beside, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
@@ -211,7 +211,6 @@ impl<D> ServedAgents<D> {
             mcp: false,
             asks_clients: false,
             connection_max: None,
-            operations: None,
         };
         Ok(Self {
             settings,

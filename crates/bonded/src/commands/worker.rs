@@ -25,7 +25,7 @@ use crate::args::WorkerArgs;
 use crate::error::{CliError, Code};
 use crate::queued_runs::{MissingThings, QueuedRuns};
 use crate::signals::{self, Stopping, stop_on_signal};
-use crate::{logging, output, settings, stderr_writer, telemetry};
+use crate::{log_form, output, settings, stderr_writer, telemetry};
 
 /// How often an idle worker looks for runs.
 const LOOK: Duration = Duration::from_millis(100);
@@ -43,7 +43,7 @@ const STOPPING: Stopping = Stopping {
 };
 
 pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    logging::demand(&args.log);
+    log_form::demand(args.log.demanded());
     stderr_writer::begin();
     let operator = Operator::of(args).await?;
     let queues = settings::open_queues(store)?;

@@ -11,7 +11,6 @@ use bonded_host::{CancellationToken, Goal, Host, HostError, RunResult};
 use bonded_kernel::{Run, RunId};
 use bonded_state::Store;
 use bonded_telemetry::QueueFigures;
-use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 use super::access::Caller;
@@ -21,7 +20,6 @@ use super::key::{self, Earlier, RunKey};
 use super::own::Own;
 use super::places::{PlaceInLine, Places};
 use super::refusal::AgentRefusal;
-use crate::operations::Queues;
 use bonded_host::keeping::Keeper;
 
 /// One for each server.
@@ -90,13 +88,6 @@ impl Drive {
 /// The name of the one queue of a server: requests that wait for their turn.
 const REQUESTS: &str = "requests";
 
-impl Queues for Runs {
-    fn figures(&self) -> BoxFuture<'_, Option<Vec<QueueFigures>>> {
-        let figures = self.places.figures(REQUESTS);
-        Box::pin(std::future::ready(Some(vec![figures])))
-    }
-}
-
 impl Runs {
     /// Nothing is under way.
     pub(super) fn new(
@@ -115,6 +106,11 @@ impl Runs {
             count: watch::Sender::default(),
             keys: tokio::sync::Mutex::default(),
         })
+    }
+
+    /// How many requests wait for their turn, and how many have it.
+    pub(crate) fn queue(&self) -> QueueFigures {
+        self.places.figures(REQUESTS)
     }
 
     /// Where the logs of runs are.

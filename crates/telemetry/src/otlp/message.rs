@@ -34,13 +34,13 @@ struct ResourceMessage {
 #[derive(Clone, PartialEq, Message)]
 struct ScopeSpans {
     #[prost(message, optional, tag = "1")]
-    scope: Option<Scope>,
+    scope: Option<InstrumentationScope>,
     #[prost(message, repeated, tag = "2")]
     spans: Vec<Span>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Scope {
+struct InstrumentationScope {
     #[prost(string, tag = "1")]
     name: String,
     #[prost(string, tag = "2")]
@@ -67,14 +67,14 @@ pub(crate) struct Span {
     #[prost(message, repeated, tag = "9")]
     attributes: Vec<Attribute>,
     #[prost(message, repeated, tag = "13")]
-    links: Vec<Link>,
+    links: Vec<SpanLink>,
     #[prost(message, optional, tag = "15")]
     status: Option<Status>,
 }
 
 /// Another span that this one has to do with.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Link {
+pub(crate) struct SpanLink {
     #[prost(bytes = "vec", tag = "1")]
     trace_id: Vec<u8>,
     #[prost(bytes = "vec", tag = "2")]
@@ -176,7 +176,7 @@ impl Attribute {
     }
 }
 
-impl Link {
+impl SpanLink {
     pub(crate) fn new(trace_id: [u8; 16], span_id: [u8; 8]) -> Self {
         Self {
             trace_id: trace_id.into(),
@@ -190,7 +190,7 @@ impl Link {
 pub(crate) struct SpanParts {
     pub(crate) id: [u8; 8],
     pub(crate) parent: Option<[u8; 8]>,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<SpanLink>,
     pub(crate) name: String,
     pub(crate) kind: SpanKind,
     pub(crate) began: Millis,
@@ -263,7 +263,7 @@ impl ExportTraces {
                     attributes: resource.into_iter().map(attribute).collect(),
                 }),
                 scope_spans: vec![ScopeSpans {
-                    scope: Some(Scope {
+                    scope: Some(InstrumentationScope {
                         name: "bonded".into(),
                         version: version.into(),
                     }),

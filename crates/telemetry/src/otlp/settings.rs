@@ -25,7 +25,7 @@ impl std::fmt::Display for BadSetting {
 
 /// What names the process in its traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resource(pub(crate) Vec<(String, String)>);
+pub struct ProcessResource(pub(crate) Vec<(String, String)>);
 
 /// Where and how traces are sent.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct OtlpSettings {
     pub(crate) headers: HeaderMap,
     pub(crate) timeout: Duration,
     pub(crate) gzip: bool,
-    pub(crate) resource: Resource,
+    pub(crate) resource: ProcessResource,
     /// How long spans may wait for others.
     pub(crate) delay: Duration,
     /// How many may wait; more are dropped.
@@ -219,7 +219,7 @@ fn headers(variables: &Variables<'_>) -> Result<HeaderMap, BadSetting> {
 }
 
 /// Later ones of the same name count.
-fn resource(variables: &Variables<'_>, defaults: &[(&str, &str)]) -> Resource {
+fn resource(variables: &Variables<'_>, defaults: &[(&str, &str)]) -> ProcessResource {
     let mut named: Vec<(String, String)> = defaults
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -231,7 +231,7 @@ fn resource(variables: &Variables<'_>, defaults: &[(&str, &str)]) -> Resource {
         named.retain(|(known, _)| *known != name);
         named.push((name, value));
     }
-    Resource(named)
+    ProcessResource(named)
 }
 
 /// Whether a trace is sent follows from its id, so that all processes say the same of a run, and of the agents that it calls.
