@@ -1,9 +1,11 @@
 //! Programs of Debian that tests need: installed where that can be done, and else asked for.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fault::Fault;
+use crate::root;
 use crate::stage::run;
 
 /// A program, and the package that brings it.
@@ -42,12 +44,51 @@ pub(crate) const PGBOUNCER: Program = Program {
 
 /// The programs of the newest PostgreSQL that is installed.
 pub(crate) fn postgres_programs() -> PathBuf {
-    let versions = std::fs::read_dir(POSTGRES.path).into_iter().flatten();
+    let versions = fs::read_dir(POSTGRES.path).into_iter().flatten();
     let versions = versions.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let newest: u32 = versions.max().unwrap_or_default();
     Path::new(POSTGRES.path)
         .join(newest.to_string())
         .join("bin")
+}
+
+/// Prometheus and its tool lie in one package. They are unpacked and not installed: installed, they would be a service of this
+/// machine.
+#[derive(Debug)]
+pub(crate) struct Prometheus;
+
+impl Prometheus {
+    /// Where its programs are.
+    pub(crate) fn programs() -> PathBuf {
+        Self::dir().join("usr/bin")
+    }
+
+    fn dir() -> PathBuf {
+        root().join("target/debian/prometheus")
+    }
+
+    pub(crate) fn install() -> Result<(), Fault> {
+        if Self::programs().join("promtool").exists() {
+            return Ok(());
+        }
+        let dir = Self::dir();
+        fs::create_dir_all(&dir).map_err(Fault::file(&dir))?;
+        // Where the list of packages is old, or there is none.
+        let _ = apt_get(&["update", "--quiet"]);
+        let mut download = Command::new("apt-get");
+        download.args(["download", "--quiet", "prometheus"]);
+        download.current_dir(&dir);
+        run(download)?;
+        for entry in fs::read_dir(&dir).map_err(Fault::file(&dir))? {
+            let path = entry.map_err(Fault::file(&dir))?.path();
+            if path.extension().is_some_and(|it| it == "deb") {
+                let mut unpack = Command::new("dpkg-deb");
+                unpack.arg("-x").arg(&path).arg(&dir);
+                run(unpack)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Program {

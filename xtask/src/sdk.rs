@@ -27,7 +27,7 @@ impl Sdks {
         self.0.python()
     }
 
-    fn variables(&self) -> [(&'static str, PathBuf); 6] {
+    fn variables(&self) -> [(&'static str, PathBuf); 7] {
         [
             ("BONDED_SDK_PYTHON", self.0.python()),
             ("BONDED_SDK_NODE", self.node()),
@@ -35,6 +35,7 @@ impl Sdks {
             ("BONDED_CHROMIUM", debian::CHROMIUM.path.into()),
             ("BONDED_POSTGRES", debian::postgres_programs()),
             ("BONDED_PGBOUNCER", debian::PGBOUNCER.path.into()),
+            ("BONDED_PROMETHEUS", debian::Prometheus::programs()),
         ]
     }
 
@@ -86,6 +87,7 @@ pub(crate) fn show() -> Result<(), Fault> {
     debian::CHROMIUM.install()?;
     debian::POSTGRES.install()?;
     debian::PGBOUNCER.install()?;
+    debian::Prometheus::install()?;
     let sdks = install()?;
     let servers = mcp_servers::install(&sdks)?;
     for (name, path) in sdks.variables().into_iter().chain(servers.variables()) {

@@ -92,7 +92,8 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
         debian::BUBBLEWRAP.install()?;
         debian::CHROMIUM.install()?;
         debian::POSTGRES.install()?;
-        debian::PGBOUNCER.install()
+        debian::PGBOUNCER.install()?;
+        debian::Prometheus::install()
     })?;
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
     stage("lints", lints)?;
@@ -180,8 +181,8 @@ fn listed(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
         .collect()
 }
 
-/// The tests need the toolchain, git, a POSIX shell, Python, bubblewrap, Chromium, PostgreSQL and pgbouncer, and once the
-/// network, for the SDKs;
+/// The tests need the toolchain, git, a POSIX shell, Python, bubblewrap, Chromium, PostgreSQL, pgbouncer and Prometheus, and
+/// once the network, for the SDKs;
 /// all that is missing and cannot be installed is named at once.
 fn prerequisites() -> Result<(), Fault> {
     let needed: [(&str, &[&str], &str); 5] = [

@@ -24,7 +24,7 @@ use crate::args::{AgentArgs, variable};
 use crate::error::CliError;
 use crate::render::servers;
 use crate::traced::Traced;
-use crate::{dirs, masking, options, output, signals, trust};
+use crate::{dirs, masking, options, output, signals, telemetry, trust};
 
 /// The place that a command line speaks of. `dir` is the working directory, absolute.
 /// Trust is asked for while files are read, so that a person at the terminal may be asked here.
@@ -203,6 +203,7 @@ pub(crate) fn unsealed_host(
         secrets: workplace.environment.secrets().clone(),
         children: Some(Arc::new(WorkplaceChildren::new(workplace, moment))),
         live: None,
+        watch: telemetry::watch(),
         interrupt: signals::interrupt(),
         drain: CancellationToken::new(),
     };

@@ -9,6 +9,7 @@ mod about;
 mod amount;
 mod check;
 mod config;
+mod log;
 mod models;
 mod new;
 mod review;
@@ -38,6 +39,7 @@ pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
 };
+pub(crate) use log::LogArgs;
 pub(crate) use models::ModelsArgs;
 pub(crate) use new::{NewArgs, NewKind};
 pub(crate) use review::{ApproveArgs, DenyArgs, VerdictArgs};

@@ -53,7 +53,7 @@ use crate::error::{CliError, Code};
 use crate::style;
 use crate::usage::in_our_words;
 use crate::work::Ground;
-use crate::{output, signals};
+use crate::{output, signals, telemetry};
 
 /// Parses the command line and runs the command.
 /// Most commands have a runtime of one thread, where nothing of theirs happens at the same time; servers have
@@ -97,7 +97,11 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
         .build()
         .map_err(|error| CliError::new(Code::Internal, format!("cannot start: {error}")))?;
     let store = cli.store();
-    runtime.block_on(command(&cli.command, store, ground.as_ref()))
+    runtime.block_on(async {
+        let ended = command(&cli.command, store, ground.as_ref()).await;
+        telemetry::flush().await;
+        ended
+    })
 }
 
 /// `bonded FILE.ai …` runs the agent: so that an agent file with `#!/usr/bin/env bonded` is a program.

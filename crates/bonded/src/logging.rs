@@ -1,67 +1,27 @@
 //! What is worth a word beside the output: everything below the command line says it with `tracing`, and here it is
-//! written to stderr. `logging` of a workspace's `config.json` decides which of it, and in which form; until that is
-//! read, everything is said in plain words.
+//! written to stderr. `logging` of a workspace's `config.json` decides which of it, and in which form, unless the
+//! command line does; until that is read, everything is said in plain words.
 //!
 //! There are no spans and no filters by module: a line is written or it is not. Words of libraries other than ours
 //! are left out, whatever their level, since nobody here vouches for what they hold. All lines go through `output`,
-//! where secrets are masked.
+//! where secrets are masked. Where lines are objects, what is written to stderr in any other way becomes one too.
 
 use std::fmt::{Debug, Write as _};
-use std::sync::OnceLock;
 
 use bonded_serve::json_api::request_log;
-use bonded_serve::workspace::clock::now;
-use bonded_workspace::config::LoggingSection;
-use bonded_workspace::times::rfc3339;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
-use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use crate::log_form::{logging, object};
 use crate::output;
-
-/// What the configuration says, once it is read.
-#[derive(Clone, Copy, Debug)]
-struct Logging {
-    /// What is less important is not written.
-    most: LevelFilter,
-    /// One object a line, with time and level, for machines; else the message alone.
-    json: bool,
-    /// Whether each request is told of, at whatever level.
-    requests: bool,
-}
-
-/// For every command that has no workspace.
-const DEFAULT: Logging = Logging {
-    most: LevelFilter::INFO,
-    json: false,
-    requests: false,
-};
-
-/// Empty until a workspace's configuration is read.
-static LOGGING: OnceLock<Logging> = OnceLock::new();
-
-/// Looked up for each event, because the configuration is read after the first ones.
-fn logging() -> Logging {
-    LOGGING.get().copied().unwrap_or(DEFAULT)
-}
 
 /// Writes what is said in this process from now on.
 pub(crate) fn begin() {
     // A second one cannot be set, and would be the same.
     let _set = tracing::subscriber::set_global_default(Stderr);
-}
-
-/// From now on things are said as the configuration says.
-pub(crate) fn configure(section: &LoggingSection) {
-    // A second one is the same: a process has one configuration.
-    let _set = LOGGING.set(Logging {
-        most: section.default_level.parse().unwrap_or(DEFAULT.most),
-        json: section.json,
-        requests: section.request_log,
-    });
 }
 
 /// Says what other programs wait for: whatever the level is.
@@ -70,14 +30,11 @@ pub(crate) fn say_always(message: &str) {
 }
 
 /// The fields of an event are for machines: in plain words the message says all.
-fn write(level: Level, message: &str, mut fields: Map<String, Value>) {
-    if !logging().json {
-        return output::stderr(message);
+fn write(level: Level, message: &str, fields: Map<String, Value>) {
+    match logging().json {
+        true => output::log(&object(level, message, fields)),
+        false => output::log(message),
     }
-    fields.insert("at".into(), rfc3339(now()).into());
-    fields.insert("level".into(), level.as_str().to_lowercase().into());
-    fields.insert("message".into(), message.into());
-    output::stderr(&Value::Object(fields).to_string());
 }
 
 /// Writes events; nothing here opens spans.

@@ -1,7 +1,7 @@
 //! Text as it may be shown: without secrets, and for a terminal without anything that drives it.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use bonded_host::Secrets;
 use bonded_host::letters::harmless;
@@ -9,13 +9,15 @@ use bonded_host::letters::harmless;
 /// What neither stream shows. Set once, by the first command that reads a configuration.
 static SECRETS: OnceLock<Arc<Secrets>> = OnceLock::new();
 
-/// The password of the store, which is in no configuration.
-static PASSWORD: OnceLock<String> = OnceLock::new();
+/// Secrets that are in no configuration, each with what stands in its place.
+static HIDDEN: RwLock<Vec<(String, &str)>> = RwLock::new(vec![]);
 
-/// Keeps the password of the store out of everything that is written from now on.
-pub(crate) fn hide(password: &str) {
-    // A process has one store.
-    let _set = PASSWORD.set(password.to_owned());
+/// Keeps a secret out of everything that is written from now on.
+pub(crate) fn hide(secret: &str, name: &'static str) {
+    let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
+    if !secret.is_empty() && !hidden.iter().any(|(known, _)| known == secret) {
+        hidden.push((secret.to_owned(), name));
+    }
 }
 
 /// Keeps secrets out of everything that is written from now on.
@@ -26,11 +28,19 @@ pub(crate) fn mask_with(secrets: &Arc<Secrets>) {
 
 /// A line as it may be shown.
 pub(crate) fn masked(line: &str) -> Cow<'_, str> {
-    if let Some(password) = PASSWORD.get().filter(|it| line.contains(it.as_str())) {
-        let line = line.replace(password.as_str(), "[the store's password]");
-        return masked_by_configuration(&line).into_owned().into();
-    }
-    masked_by_configuration(line)
+    let hidden = HIDDEN.read().unwrap_or_else(PoisonError::into_inner);
+    let mut found = hidden
+        .iter()
+        .filter(|(secret, _)| line.contains(secret.as_str()));
+    let Some(first) = found.next() else {
+        return masked_by_configuration(line);
+    };
+    let replaced = std::iter::once(first)
+        .chain(found)
+        .fold(line.to_owned(), |line, (secret, name)| {
+            line.replace(secret.as_str(), &format!("[{name}]"))
+        });
+    masked_by_configuration(&replaced).into_owned().into()
 }
 
 fn masked_by_configuration(line: &str) -> Cow<'_, str> {

@@ -18,6 +18,7 @@ use rustix::termios::tcgetsid;
 use serde::Serialize;
 
 use crate::flow;
+use crate::log_form;
 use crate::masking::{for_terminal, masked};
 use crate::stderr_writer;
 use crate::style::{Look, Stream, Styled, prose_columns};
@@ -86,6 +87,11 @@ pub(crate) fn unwritten() -> Option<&'static str> {
 
 /// Writes a line to stderr: everything else. People read it, now or later.
 pub(crate) fn stderr(line: &str) {
+    log(&log_form::shaped(line));
+}
+
+/// Writes a line of the log to stderr as it is.
+pub(crate) fn log(line: &str) {
     write_stderr(stderr_writer::take(for_terminal(line)));
 }
 

@@ -16,7 +16,6 @@ use bonded_state::{Store, StoreError};
 use tokio::time::Instant;
 
 use crate::error::CliError;
-use crate::output;
 
 /// When a run is tried again that no worker could drive just now.
 const RETRY: Duration = Duration::from_secs(15);
@@ -103,7 +102,7 @@ impl QueuedRuns {
                 self.postpone(run, why).await
             }
         };
-        output::stderr(&format!("run {shown}: {said}"));
+        tracing::info!(run = run.as_str(), "run {shown}: {said}");
     }
 
     /// Gives a run back to the queue that needs what is not here. One that this worker does not remember is put off: it would

@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use crate::log_form;
 use crate::style::Stream;
 
 /// How many lines may wait for a reader.
@@ -188,9 +189,8 @@ impl Writer {
                 Queued::Line(line) | Queued::Drawn(line) => {
                     let left_out = LINES_LEFT_OUT.swap(0, Ordering::Relaxed);
                     if left_out > 0 {
-                        lines.push_str(&format!(
-                            "{left_out} lines were dropped: stderr was not read\n"
-                        ));
+                        let message = format!("{left_out} lines were dropped: stderr was not read");
+                        lines.push_str(&format!("{}\n", log_form::shaped(&message)));
                     }
                     lines.push_str(&line);
                     lines.push('\n');

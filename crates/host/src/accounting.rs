@@ -256,8 +256,7 @@ impl Bookkeeper {
         }]
     }
 
-    /// A reply whose provider counted nothing leaves what was reserved unsettled. What the provider
-    /// says that it cost counts more than the price of the configuration.
+    /// A reply whose provider counted nothing leaves what was reserved unsettled.
     fn replied(
         &mut self,
         entry: &Entry,
@@ -272,9 +271,6 @@ impl Bookkeeper {
             return vec![];
         };
         let usage = answer.usage.unwrap_or_default();
-        let priced = answer
-            .usage
-            .and_then(|usage| Some(target.price?.of(&usage)));
         vec![Account {
             seq: entry.seq,
             at,
@@ -286,7 +282,7 @@ impl Bookkeeper {
                 actual_provider: answer.provider.clone(),
                 actual_model: answer.model.clone(),
                 usage,
-                cost: answer.cost.or(priced),
+                cost: cost_of(target, answer),
                 unsettled: answer.usage.is_none().then_some(reserved),
                 stop_reason: Some(answer.stop_reason(calls)),
             })),
@@ -369,8 +365,15 @@ fn reason_of(output: &str) -> String {
     inner.unwrap_or(output).to_owned()
 }
 
-/// The same key as the driver makes of the invocation: run, turn and index of the call.
-fn child_of(entry: &Entry, call: u32) -> RunId {
+/// What a reply cost: what the provider says counts more than the price of the configuration.
+pub fn cost_of(target: &Target, answer: &Answer) -> Option<Money> {
+    let priced = || Some(target.price?.of(&answer.usage?));
+    answer.cost.or_else(priced)
+}
+
+/// The run that a call of an agent makes. The same key as the driver makes of the invocation: run, turn and index of the
+/// call.
+pub fn child_of(entry: &Entry, call: u32) -> RunId {
     child_id(&format!("{}/{}/{call}", entry.run, entry.turn))
 }
 

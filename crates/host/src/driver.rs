@@ -23,6 +23,7 @@ mod withheld;
 use std::any::Any;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bonded_kernel::{self as kernel, Effect, Input, Mask, Millis, Run, Step};
 use bonded_state::StoreError;
@@ -36,6 +37,7 @@ use crate::host::Host;
 use crate::live::{LiveReply, LiveWait};
 use crate::live_file::LiveFile;
 use crate::long_work::off_the_runtime;
+use crate::watch::WatchedRun;
 pub(crate) use goal_texts::GoalTexts;
 pub(crate) use memory::MemoryLink;
 use wave::{CallExecutor, Wave};
@@ -68,6 +70,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) asked: Option<GoalTexts>,
     /// By how much the log's time is ahead of this process's clock: see [`Driver::now`].
     pub(crate) ahead_ms: u64,
+    /// Where runs are measured.
+    pub(crate) watched: Option<Box<dyn WatchedRun>>,
 }
 
 /// Why waiting for an effect ended.
@@ -131,7 +135,7 @@ impl<'a> Driver<'a> {
                     };
                     self.commit(step).await?
                 }
-                Woken::LogChanged => self.reload().await?,
+                Woken::LogChanged => self.reload(self.run.head()).await?,
                 Woken::Paused | Woken::Interrupted => return self.let_go().await,
                 Woken::Lost(error) => return Err(self.give_up(error).await),
             };
@@ -378,7 +382,10 @@ impl<'a> Driver<'a> {
     }
 
     /// The store is told that this process does not count on the run any more.
-    async fn give_up(&self, error: StoreError) -> HostError {
+    async fn give_up(&mut self, error: StoreError) -> HostError {
+        if let Some(watched) = &mut self.watched {
+            watched.lost();
+        }
         // What cannot be released is free when its lease ends.
         let _released = self.host.store.release(self.run.id()).await;
         if let StoreError::TakenOver { run } = error {
@@ -407,11 +414,7 @@ impl<'a> Driver<'a> {
     async fn make_durable(&mut self, step: Step) -> Result<Effect, HostError> {
         let mut tries = 1;
         loop {
-            let appended = self
-                .host
-                .store
-                .append(step.before(), step.entries().clone());
-            let error = match appended.await {
+            let error = match self.append(&step).await {
                 Ok(head) => return release(step, head),
                 // What the open file says is in a file that nobody finds again.
                 Err(error @ StoreError::Replaced { .. }) => return Err(error.into()),
@@ -421,10 +424,13 @@ impl<'a> Driver<'a> {
             };
             let head = self.head().await?;
             if head == step.after() {
+                if let Some(watched) = &mut self.watched {
+                    watched.heard(step.entries());
+                }
                 return release(step, head);
             }
             if head != step.before() {
-                return self.reload().await;
+                return self.reload(step.before()).await;
             }
             if tries == APPEND_TRIES || is_lasting(&error) {
                 return Err(error.into());
@@ -435,16 +441,36 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// One try, which is measured where runs are.
+    async fn append(&mut self, step: &Step) -> Result<kernel::Head, StoreError> {
+        let (before, entries) = (step.before(), step.entries().clone());
+        let appending = self.host.store.append(before, entries);
+        let Some(watched) = &mut self.watched else {
+            return appending.await;
+        };
+        let began = Instant::now();
+        let appended = appending.await;
+        match &appended {
+            Ok(_) => watched.durable(step.entries(), began.elapsed()),
+            Err(_) => watched.not_durable(),
+        }
+        appended
+    }
+
     /// A run that has no log yet stands before its first entry.
     async fn head(&self) -> Result<kernel::Head, HostError> {
         let head = self.host.store.head(self.run.id()).await?;
         Ok(head.unwrap_or(kernel::Head::EMPTY))
     }
 
-    /// Takes the run from the log again, after somebody else wrote to it. Only an end is expected: any
+    /// Takes the run from the log again, after another process wrote to it, from `known` on. Only an end is expected: any
     /// other entry means that another process drives the run now, and this one must let go.
-    async fn reload(&mut self) -> Result<Effect, HostError> {
+    async fn reload(&mut self, known: kernel::Head) -> Result<Effect, HostError> {
         self.run = self.host.load(self.run.id()).await?;
+        if let Some(watched) = &mut self.watched {
+            let entries = self.host.store.load(self.run.id(), known.seq).await?;
+            watched.heard(&entries);
+        }
         match kernel::next(&self.run) {
             Effect::Stop(termination) => Ok(Effect::Stop(termination)),
             Effect::Ask { .. } | Effect::Wait { .. } | Effect::Invoke(_) | Effect::Review(_) => {

@@ -17,6 +17,8 @@ use crate::counter::Counter;
 use crate::driver::{Driver, GoalTexts, MemoryLink, panic_message};
 use crate::error::HostError;
 use crate::host::{Goal, Host, PROGRAM};
+use crate::load::load_run_seen;
+use crate::watch::WatchedRun;
 use crate::{prices, windows};
 
 impl Host {
@@ -116,6 +118,7 @@ impl Host {
             memory: MemoryLink::default(),
             asked: asked.unless_kept(),
             ahead_ms: 0,
+            watched: self.watch.as_ref().map(|watch| watch.begin()),
         };
         Box::pin(driver.drive(step))
     }
@@ -136,7 +139,8 @@ impl Host {
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         self.store.claim(id).await?;
-        let run = match Box::pin(self.load_to_drive(id, goal)).await {
+        let mut watched = self.watch.as_ref().map(|watch| watch.begin());
+        let run = match Box::pin(self.load_to_drive(id, goal, &mut watched)).await {
             Ok(run) if run.termination().is_none() && run.waiting_call().is_none() => run,
             done_or_waiting_or_unusable => {
                 self.store.release(id).await?;
@@ -151,7 +155,7 @@ impl Host {
                 return Err(error);
             }
         };
-        let driving = self.take_up(run, registry, cancel);
+        let driving = self.take_up(run, registry, cancel, watched);
         self.guard(id, driving).await
     }
 
@@ -161,6 +165,7 @@ impl Host {
         mut run: Run,
         registry: Arc<Registry>,
         cancel: CancellationToken,
+        watched: Option<Box<dyn WatchedRun>>,
     ) -> BoxFuture<'a, Result<Run, HostError>> {
         let now = self.clock.now();
         let ahead_ms = run.last_at() - now;
@@ -175,13 +180,24 @@ impl Host {
             memory: MemoryLink::default(),
             asked: None,
             ahead_ms,
+            watched,
         };
         Box::pin(driver.drive(step))
     }
 
     /// A run for a work item belongs to its plan, which would not know what came of it.
-    async fn load_to_drive(&self, id: &RunId, goal: Option<&Text>) -> Result<Run, HostError> {
-        let run = self.load(id).await?;
+    async fn load_to_drive(
+        &self,
+        id: &RunId,
+        goal: Option<&Text>,
+        watched: &mut Option<Box<dyn WatchedRun>>,
+    ) -> Result<Run, HostError> {
+        let see = |part: &[Entry]| {
+            if let Some(watched) = watched {
+                watched.past(part);
+            }
+        };
+        let run = load_run_seen(&*self.store, id, see).await?;
         if let (None, Some(item), None) = (goal, &run.config().item, run.termination()) {
             return Err(HostError::OfPlan {
                 run: id.clone(),
@@ -210,8 +226,23 @@ impl Host {
                 let input = || Input::Panicked {
                     message: message.clone(),
                 };
-                self.interject(id, input).await
+                let run = self.interject(id, input).await?;
+                self.tell_end(id).await?;
+                Ok(run)
             }
         }
+    }
+
+    /// What watched the run went with its driver.
+    async fn tell_end(&self, id: &RunId) -> Result<(), HostError> {
+        if let Some(watch) = &self.watch {
+            let entries = self.store.load(id, 0).await?;
+            if let Some((end, past)) = entries.split_last() {
+                let mut watched = watch.begin();
+                watched.past(past);
+                watched.heard(std::slice::from_ref(end));
+            }
+        }
+        Ok(())
     }
 }

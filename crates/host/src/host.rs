@@ -21,6 +21,7 @@ use crate::error::HostError;
 use crate::live::LiveSink;
 use crate::load::load_run;
 use crate::secrets::Secrets;
+use crate::watch::Watch;
 
 /// What began a run, as its log names it.
 pub(crate) const PROGRAM: &str = concat!("bonded ", env!("CARGO_PKG_VERSION"));
@@ -64,6 +65,8 @@ pub struct Host {
     pub drain: CancellationToken,
     /// Is told what models say while they say it, if anybody wants to know.
     pub live: Option<Arc<dyn LiveSink>>,
+    /// Is told what becomes durable of the runs, where they are measured.
+    pub watch: Option<Arc<dyn Watch>>,
 }
 
 /// Makes the goals of agents that other agents call.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bonded_kernel::{Entry, Head, RunId};
 use bonded_state::{Append, StoreError};
 
+use crate::look::QueueDepth;
 use crate::offer::WorkerOffer;
 use crate::queue::{Bounded, QueueState, Submission, WaitsFor};
 use crate::store::PostgresStore;
@@ -97,6 +98,12 @@ impl PostgresStore {
     pub async fn states(&self, of: Bounded) -> Result<Vec<QueueState>, StoreError> {
         let server = Arc::clone(&self.server);
         self.ask(async move { server.states(of).await }).await
+    }
+
+    /// How long each queue is, for who watches it. Asked once: an error is told at once.
+    pub async fn depths(&self) -> Result<Vec<QueueDepth>, StoreError> {
+        let server = Arc::clone(&self.server);
+        self.ask(async move { server.depths().await }).await
     }
 
     /// What each of these runs waits for, where it is queued.

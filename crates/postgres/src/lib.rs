@@ -18,6 +18,7 @@ mod fleet;
 mod initialise;
 mod keys;
 mod lease;
+mod look;
 mod offer;
 mod patience;
 mod poll;
@@ -33,6 +34,7 @@ mod workers;
 
 pub use address::{Address, is_address};
 pub use initialise::{Initialised, initialise};
+pub use look::QueueDepth;
 pub use offer::WorkerOffer;
 pub use queue::{Bounded, QueueState, Submission, WaitsFor};
 pub use store::PostgresStore;

@@ -111,6 +111,11 @@ impl Store for PostgresStore {
         vec![self.beside.clone(), live.into()]
     }
 
+    fn try_writing(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        let server = Arc::clone(&self.server);
+        Box::pin(self.ask(async move { server.try_writing().await }))
+    }
+
     fn append(
         &self,
         expected: Head,

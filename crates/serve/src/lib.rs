@@ -31,6 +31,7 @@ pub mod console;
 pub mod json_api;
 mod listening;
 pub mod mcp;
+pub mod operations;
 pub mod server;
 mod sorted_json;
 pub mod workspace;

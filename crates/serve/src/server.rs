@@ -9,12 +9,15 @@ use std::time::Duration;
 use axum::Router;
 use bonded_host::agent::AgentTools;
 use bonded_host::{CancellationToken, Host};
+use bonded_telemetry::QueueFigures;
+use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 
-use crate::agents::{AgentServer, ServerSettings, routes};
+use crate::agents::{AgentServer, Runs, ServerSettings, routes};
 use crate::console::{self, Console, RunPages};
 use crate::listening::accept;
 use crate::mcp::endpoint;
+use crate::operations::{self, Figures, Operations, Queues, Readiness, TokensDoor};
 
 /// How long clients may take to read the last of their answers.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -35,23 +38,35 @@ pub async fn serve(
     settings: ServerSettings,
     host: Arc<Host>,
     tools: Arc<AgentTools>,
-    beside: Beside,
+    (beside, operations): (Beside, Operations),
     stop: CancellationToken,
 ) {
     let end_runs = CancellationToken::new();
     let (stop_after, has_mcp) = (settings.stop_after, settings.mcp);
     let connection_max = settings.connection_max;
     let interrupt = host.interrupt.clone();
+    let readiness = Readiness::new(host.store.clone(), stop.clone());
     let beside = match beside {
         Beside::Pages(pages) => {
-            console::routes::router(Console::of(host.clone(), *pages, stop.clone()))
+            let console = Console::of(host.clone(), *pages, stop.clone());
+            console::routes::router(console).merge(operations::probes(readiness.clone()))
         }
         Beside::Workspace(router) => router,
     };
+    let tokens = settings.tokens.clone();
     let server = AgentServer::new(settings, host, tools, end_runs.clone());
     let runs = server.runs.clone();
     let mcp = has_mcp.then(|| endpoint::router(server.clone(), connection_max, stop.clone()));
-    let router = routes::router(server, mcp).merge(beside);
+    let figures = operations::router(Figures {
+        metrics: operations.metrics,
+        door: Box::new(TokensDoor {
+            own: operations.tokens,
+            server: tokens,
+        }),
+        readiness,
+        queues: Some(runs.clone()),
+    });
+    let router = routes::router(server, mcp).merge(beside).merge(figures);
     let mut connections = accept(listener, router, stop).await;
     let mut quiet = std::pin::pin!(async {
         connections.wait().await;
@@ -64,5 +79,11 @@ pub async fn serve(
         runs.ended().await;
         // A client that does not read must not keep the process.
         let _unread = tokio::time::timeout(LAST_WORDS, &mut quiet).await;
+    }
+}
+
+impl Queues for Runs {
+    fn figures(&self) -> BoxFuture<'_, Option<Vec<QueueFigures>>> {
+        Box::pin(std::future::ready(Some(vec![self.queue()])))
     }
 }

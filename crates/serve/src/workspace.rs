@@ -12,6 +12,7 @@ mod cors;
 pub mod data_dir;
 mod diff;
 mod dto;
+mod figures_door;
 mod guesses;
 mod handler;
 pub mod ids;

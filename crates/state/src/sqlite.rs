@@ -178,6 +178,10 @@ impl Store for SqliteStore {
             .into()
     }
 
+    fn try_writing(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.change(LogChange::Try))
+    }
+
     fn append(
         &self,
         expected: Head,

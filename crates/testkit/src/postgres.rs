@@ -161,6 +161,29 @@ impl PostgresServer {
         standby
     }
 
+    /// A server that goes on from a copy of this one, with these settings for its recovery. The copy becomes its own.
+    pub fn recovered(&self, copy: &Path, settings: &[&str]) -> Self {
+        let dir = ServerDir::new();
+        let data = dir.path().join("data");
+        fs::rename(copy, &data).expect("both lie in one file system");
+        fs::write(data.join("recovery.signal"), "").expect("a file can be made");
+        let port = free_port();
+        let server = begin(&self.programs, &data, dir.path(), port, settings);
+        let recovered = Self {
+            programs: self.programs.clone(),
+            dir,
+            port,
+            server,
+        };
+        recovered.wait();
+        let began = Instant::now();
+        while recovered.sql("postgres", "SELECT pg_is_in_recovery()") != "f" {
+            assert!(began.elapsed() < PATIENCE, "it does not end its recovery");
+            thread::sleep(std::time::Duration::from_millis(20));
+        }
+        recovered
+    }
+
     /// Waits until it answers.
     fn wait(&self) {
         let began = Instant::now();

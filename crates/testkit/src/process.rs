@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use serde_json::Value;
 
 use crate::done::{Done, held_kb, start, wait_for_end};
 use crate::patience::PATIENCE;
@@ -36,6 +37,14 @@ struct Told {
 struct Lines {
     all: Vec<String>,
     is_over: bool,
+}
+
+/// Where a server listens, by a line of its log, be that text or an object.
+fn address_in(line: &str) -> Option<String> {
+    let object: Option<Value> = serde_json::from_str(line).ok();
+    let message = object.as_ref().and_then(|it| it["message"].as_str());
+    let address = message.unwrap_or(line).strip_prefix(LISTENING)?;
+    Some(address.to_owned())
 }
 
 impl Process {
@@ -69,18 +78,18 @@ impl Process {
 
     /// Where it listens, once it does; an error with what it told where it ends instead.
     pub fn address(&self) -> Result<String, Vec<String>> {
-        let found = |line: &String| line.strip_prefix(LISTENING).map(str::to_owned);
         let lines = self
             .told
-            .wait(|lines| lines.iter().any(|it| found(it).is_some()));
-        lines.all.iter().find_map(found).ok_or(lines.all.clone())
+            .wait(|lines| lines.iter().any(|it| address_in(it).is_some()));
+        let mut found = lines.all.iter();
+        found.find_map(|it| address_in(it)).ok_or(lines.all.clone())
     }
 
     /// Where it listens, if it does already.
     pub fn address_now(&self) -> Option<String> {
         let lines = self.told.lock();
         let mut lines = lines.all.iter();
-        lines.find_map(|line| line.strip_prefix(LISTENING).map(str::to_owned))
+        lines.find_map(|line| address_in(line))
     }
 
     /// All that it has said so far on stderr.

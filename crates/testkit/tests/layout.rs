@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Each crate, and those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("crates/schema", &[]),
     ("crates/kernel", &["bonded-schema"]),
     ("crates/work-rules", &["bonded-kernel"]),
@@ -45,6 +45,10 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "bonded-workspace-rules",
         ],
     ),
+    (
+        "crates/telemetry",
+        &["bonded-host", "bonded-kernel", "bonded-outbound"],
+    ),
     ("crates/web", &["bonded-kernel"]),
     ("crates/mcp", &["bonded-kernel", "bonded-web"]),
     ("crates/pages", &[]),
@@ -56,6 +60,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "bonded-mcp",
             "bonded-pages",
             "bonded-state",
+            "bonded-telemetry",
             "bonded-web",
             "bonded-work",
             "bonded-work-rules",
@@ -72,6 +77,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "bonded-postgres",
             "bonded-serve",
             "bonded-state",
+            "bonded-telemetry",
             "bonded-transport",
             "bonded-work",
             "bonded-work-rules",

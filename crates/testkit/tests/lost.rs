@@ -137,6 +137,7 @@ async fn drive(dir: &Path, store: Arc<Losing>, begun: Arc<AtomicU32>) -> Result<
         children: None,
         secrets: Arc::default(),
         live: None,
+        watch: None,
         interrupt: CancellationToken::new(),
         drain: CancellationToken::new(),
     };

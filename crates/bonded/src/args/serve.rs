@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{AgentArgs, LimitArgs, amount};
+use super::{AgentArgs, LimitArgs, LogArgs, amount};
 
 /// Serve agents over an OpenAI-compatible API, or a workspace of notes and rules
 ///
@@ -76,6 +76,15 @@ pub(crate) struct ServeArgs {
     /// Grace period for running agents at shutdown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = amount::seconds, allow_negative_numbers = true)]
     pub(crate) stop_after: Duration,
+
+    /// File with one token per line; each may read /metrics and nothing else
+    ///
+    /// Without it, /metrics is for the one token of a server of agents, or for the owner of a workspace.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metrics_token_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// Serve agents as MCP tools over stdio

@@ -1,10 +1,11 @@
 //! Workers, which drive queued runs.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::amount;
+use super::{LogArgs, amount};
 
 /// Drive queued runs of a store on a server
 ///
@@ -16,7 +17,8 @@ use super::amount;
 Examples:
   bonded worker --store postgres://worker@db.example.org/agents
   bonded worker --concurrent 16 --queue default --queue nightly
-  bonded worker --label gpu --once")]
+  bonded worker --label gpu --once
+  bonded worker --listen 127.0.0.1:8131              figures for Prometheus, and probes")]
 pub(crate) struct WorkerArgs {
     /// Runs at a time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
@@ -37,6 +39,19 @@ pub(crate) struct WorkerArgs {
     /// How long runs may take to finish their current step at shutdown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = amount::seconds, allow_negative_numbers = true)]
     pub(crate) drain: Duration,
+
+    /// Address for /healthz, /readyz and /metrics; port 0 picks a free port [default: none]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen: Option<String>,
+
+    /// File with one token per line; each may read /metrics
+    ///
+    /// Needed where other machines can reach the address. /healthz and /readyz need no token.
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub(crate) metrics_token_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// List the processes that drive runs of a store on a server

@@ -5,7 +5,7 @@
 //! loaded and tried, the door is made sure of, the store is opened, the port is bound. A stop lets runs under way
 //! go on for a while.
 
-mod door;
+pub(super) mod door;
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -24,13 +24,14 @@ use super::ui::run_pages;
 use crate::agents::Verbosity;
 use crate::args::{ServeArgs, ServedArgs};
 use crate::error::{CliError, Code};
-use crate::logging;
 use crate::review::person;
 use crate::signals::{Stopping, stop_on_signal};
 use crate::workspace::opening;
-use crate::{agents, output, settings, stderr_writer};
+use crate::{agents, output, settings, stderr_writer, telemetry};
+use crate::{log_form, logging};
 use bonded_host::keeping::Keeper;
 use bonded_serve::agents::{Apart, ServerSettings, TokenKeeper, Tokens};
+use bonded_serve::operations::Operations;
 use bonded_serve::server::Beside;
 use bonded_serve::workspace::open_workspace::OpenWorkspace;
 use bonded_serve::workspace::serving::Serving;
@@ -46,9 +47,14 @@ const STOPPING: Stopping = Stopping {
 
 /// Without a data directory it is agents alone, and then at least one must be named.
 pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    log_form::demand(args.log.demanded());
+    let operations = Operations {
+        metrics: telemetry::measure(),
+        tokens: door::metrics_tokens(args.metrics_token_file.as_deref())?,
+    };
     let Some(data) = &args.data else {
         let listen_on = args.listen.as_deref().unwrap_or(LISTEN);
-        return serve_agents(args, store, listen_on, |_| Ok(None)).await;
+        return serve_agents(args, store, listen_on, operations, |_| Ok(None)).await;
     };
     let opened = opening::open(data).await?;
     let listen_on = args
@@ -56,11 +62,12 @@ pub(crate) async fn serve(args: &ServeArgs, store: Option<&Path>) -> Result<Exit
         .clone()
         .unwrap_or_else(|| opened.configured.config.server.bind_addr.clone());
     if args.served.agent_files.is_empty() {
-        return serve_workspace(args, store, &listen_on, opened).await;
+        return serve_workspace(args, store, &listen_on, opened, operations).await;
     }
     let runs = opened.dir.runs_file();
     let mut serving = None;
-    let served = serve_agents(args, Some(store.unwrap_or(&runs)), &listen_on, |stop| {
+    let store_of_runs = Some(store.unwrap_or(&runs));
+    let served = serve_agents(args, store_of_runs, &listen_on, operations, |stop| {
         let workers = opening::workers(&opened, &args.served, store)?;
         let begun = Serving::begin(opened, workers, stop);
         let router = begun.router();
@@ -81,6 +88,7 @@ async fn serve_workspace(
     store: Option<&Path>,
     listen_on: &str,
     opened: OpenWorkspace,
+    operations: Operations,
 ) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
     let addresses = addresses(listen_on)?;
@@ -90,7 +98,10 @@ async fn serve_workspace(
     let address = local_address(&listener, listen_on)?;
     let serving = Serving::begin(opened, workers, stop.clone());
     report_address(address);
-    serving.serve_alone(listener, args.stop_after, stop).await;
+    let stop_after = args.stop_after;
+    serving
+        .serve_alone(listener, operations, stop_after, stop)
+        .await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -100,6 +111,7 @@ async fn serve_agents(
     args: &ServeArgs,
     store: Option<&Path>,
     listen_on: &str,
+    operations: Operations,
     beside: impl FnOnce(CancellationToken) -> Result<Option<Router>, CliError>,
 ) -> Result<ExitCode, CliError> {
     stderr_writer::begin();
@@ -134,6 +146,7 @@ async fn serve_agents(
         connection_max: args.mcp_stream_max,
         ..prepared.settings
     };
+    let beside = (beside, operations);
     bonded_serve::server::serve(listener, settings, host, tools.clone(), beside, stop).await;
     tools.stop().await;
     Ok(ExitCode::SUCCESS)
@@ -236,7 +249,7 @@ fn load(args: &ServedArgs, workplace: &Workplace, limits: &Limits) -> Result<Vec
 }
 
 /// A name may have several addresses; all of them are looked at when it is decided whether tokens are needed.
-fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
+pub(super) fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
     let addresses: Vec<SocketAddr> = listen
         .to_socket_addrs()
         .map_err(|error| {
@@ -248,18 +261,24 @@ fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
 }
 
 /// The first of the addresses that can be bound.
-async fn bind(addresses: &[SocketAddr], listen_on: &str) -> Result<TcpListener, CliError> {
+pub(super) async fn bind(
+    addresses: &[SocketAddr],
+    listen_on: &str,
+) -> Result<TcpListener, CliError> {
     let bound = TcpListener::bind(addresses).await;
     bound.map_err(|error| no_listener(listen_on, &error))
 }
 
 /// Says where the server is to be found.
 /// Written at whatever level of logging, and with the port that was taken: programs wait for this line.
-fn report_address(address: SocketAddr) {
+pub(super) fn report_address(address: SocketAddr) {
     logging::say_always(&format!("listening on http://{address}"));
 }
 
-fn local_address(listener: &TcpListener, listen_on: &str) -> Result<SocketAddr, CliError> {
+pub(super) fn local_address(
+    listener: &TcpListener,
+    listen_on: &str,
+) -> Result<SocketAddr, CliError> {
     let address = listener.local_addr();
     address.map_err(|error| no_listener(listen_on, &error))
 }

@@ -12,14 +12,20 @@ use std::time::Duration;
 use bonded_host::CancellationToken;
 use bonded_host::trust::Stance;
 use bonded_postgres::{PostgresStore, WorkerOffer};
-use tokio::task::JoinSet;
+use bonded_serve::agents::needs_tokens;
+use bonded_serve::operations::{self, Operations, Queues, Readiness};
+use bonded_telemetry::QueueFigures;
+use futures_util::future::BoxFuture;
+use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::serve;
 use crate::args::WorkerArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Code};
 use crate::queued_runs::{MissingThings, QueuedRuns};
 use crate::signals::{self, Stopping, stop_on_signal};
-use crate::{output, settings, stderr_writer};
+use crate::{log_form, output, settings, stderr_writer, telemetry};
 
 /// How often an idle worker looks for runs.
 const LOOK: Duration = Duration::from_millis(100);
@@ -37,7 +43,9 @@ const STOPPING: Stopping = Stopping {
 };
 
 pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    log_form::demand(args.log.demanded());
     stderr_writer::begin();
+    let operator = Operator::of(args).await?;
     let queues = settings::open_queues(store)?;
     let (mut host, tools) = settings::host(queues.clone(), Stance::Refuse);
     let stop = stop_on_signal(STOPPING);
@@ -49,7 +57,8 @@ pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<Ex
         concurrent,
     };
     queues.offer(offer).await?;
-    output::stderr(&format!("worker of {}", args.queues.join(", ")));
+    let served = operator.map(|operator| operator.serve(queues.clone(), stop.clone()));
+    tracing::info!("worker of {}", args.queues.join(", "));
     tokio::spawn(interrupt_after(stop.clone(), args.drain));
     let runs = Arc::new(QueuedRuns::new(host, queues.clone()));
     let worker = WorkerLoop {
@@ -61,7 +70,85 @@ pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<Ex
     };
     worker.work().await;
     tools.stop().await;
+    if let Some(served) = served {
+        served.end().await;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who asks whether the worker lives and can work, and reads its figures.
+struct Operator {
+    listener: TcpListener,
+    operations: Operations,
+}
+
+/// The task that answers them.
+struct OperatorTask {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Operator {
+    /// Nothing is counted where nobody can ask. Other machines need a token to read figures.
+    async fn of(args: &WorkerArgs) -> Result<Option<Self>, CliError> {
+        let Some(listen) = &args.listen else {
+            return Ok(None);
+        };
+        let addresses = serve::addresses(listen)?;
+        let tokens = serve::door::metrics_tokens(args.metrics_token_file.as_deref())?;
+        if tokens.is_empty() && needs_tokens(&addresses) {
+            let message = format!(
+                "--listen {listen} lets other machines read the figures, and there is no token"
+            );
+            return Err(CliError::new(Code::Usage, message)
+                .hint("give one: --metrics-token-file FILE")
+                .hint("or listen on this machine only: --listen 127.0.0.1:8131"));
+        }
+        let listener = serve::bind(&addresses, listen).await?;
+        serve::report_address(serve::local_address(&listener, listen)?);
+        let metrics = telemetry::measure();
+        Ok(Some(Self {
+            listener,
+            operations: Operations { metrics, tokens },
+        }))
+    }
+
+    /// It answers until the last run was handed on: who is asked must hear that the worker takes no more.
+    fn serve(self, queues: Arc<PostgresStore>, stopping: CancellationToken) -> OperatorTask {
+        let readiness = Readiness::new(queues.clone(), stopping);
+        let stop = CancellationToken::new();
+        let depths = Arc::new(Depths(queues));
+        let (listener, operations) = (self.listener, self.operations);
+        let serving = operations::serve(listener, operations, readiness, depths, stop.clone());
+        let task = tokio::spawn(serving);
+        OperatorTask { stop, task }
+    }
+}
+
+impl OperatorTask {
+    async fn end(self) {
+        self.stop.cancel();
+        // One that panicked has ended too.
+        let _ended = self.task.await;
+    }
+}
+
+/// The queues of a store, as they are measured.
+struct Depths(Arc<PostgresStore>);
+
+impl Queues for Depths {
+    fn figures(&self) -> BoxFuture<'_, Option<Vec<QueueFigures>>> {
+        Box::pin(async {
+            let depths = self.0.depths().await.ok()?;
+            let figures = depths.into_iter().map(|depth| QueueFigures {
+                name: depth.name,
+                queued: depth.queued,
+                driven: depth.driven,
+                oldest_s: depth.oldest_s,
+            });
+            Some(figures.collect())
+        })
+    }
 }
 
 /// Steps that take too long are interrupted, so that they have ended at the deadline.

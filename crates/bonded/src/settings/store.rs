@@ -29,7 +29,7 @@ pub(crate) fn store_address(argument: Option<&Path>) -> Result<Option<Address>, 
     let password = variable("PGPASSWORD");
     let address = Address::read(text, password.as_deref())?;
     if let Some(password) = address.password() {
-        masking::hide(password);
+        masking::hide(password, "the store's password");
     }
     Ok(Some(address))
 }

@@ -10,6 +10,7 @@ use bonded_testkit::place::{
 use serde_json::{Value, json};
 
 use crate::markdown::{blocks, page};
+use crate::operate;
 
 /// What is done with a block.
 enum Use {
@@ -64,6 +65,47 @@ const EXAMPLES: &[(&str, &str, Use)] = &[
     ),
     ("docs/rules.md", "\"automation\"", Use::Runs(allowed)),
     (
+        "docs/operate.md",
+        "bonded worker --concurrent 64",
+        Use::Runs(operate::probes),
+    ),
+    (
+        "docs/operate.md",
+        "scrape_configs:",
+        Use::Runs(operate::scrape),
+    ),
+    (
+        "docs/operate.md",
+        "export OTEL_EXPORTER_OTLP_ENDPOINT",
+        Use::Runs(operate::traces),
+    ),
+    (
+        "docs/operate.md",
+        "bonded worker --store",
+        Use::Runs(operate::failover),
+    ),
+    ("docs/operate.md", "pg_dump", Use::Runs(operate::backup)),
+    (
+        "docs/operate.md",
+        "pg_restore",
+        Use::Needs("what pg_dump has written; it is run with that block"),
+    ),
+    (
+        "docs/operate.md",
+        "archive_mode",
+        Use::Runs(operate::point_in_time),
+    ),
+    (
+        "docs/operate.md",
+        "pg_basebackup",
+        Use::Needs("a server that archives; it is run with that block"),
+    ),
+    (
+        "docs/operate.md",
+        "restore_command",
+        Use::Needs("a copy of a server; it is run with that of archiving"),
+    ),
+    (
         "README.md",
         "cargo run --release -- demo",
         Use::Needs("a build of the program; the target cli runs its demo"),
@@ -81,10 +123,11 @@ const EXAMPLES: &[(&str, &str, Use)] = &[
     ("README.md", "bonded new plan plan", Use::Runs(readme_plan)),
 ];
 
-const PAGES: [&str; 4] = [
+const PAGES: [&str; 5] = [
     "docs/agents.md",
     "docs/work.md",
     "docs/rules.md",
+    "docs/operate.md",
     "README.md",
 ];
 
@@ -108,7 +151,7 @@ fn every_example_of_the_first_pages_runs_as_printed_or_has_a_reason() {
 }
 
 /// The block of a page that begins so.
-fn block(name: &str, beginning: &str) -> String {
+pub(crate) fn block(name: &str, beginning: &str) -> String {
     let found = blocks(&page(name)).into_iter();
     let mut found = found.filter(|block| block.starts_with(beginning));
     found

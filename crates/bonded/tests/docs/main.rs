@@ -5,6 +5,7 @@ mod examples;
 mod help;
 mod markdown;
 mod new;
+mod operate;
 mod readers;
 mod samples;
 mod schemas;

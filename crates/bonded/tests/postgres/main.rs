@@ -8,6 +8,7 @@ mod drained;
 mod errors;
 mod fleet;
 mod killed;
+mod operated;
 mod queue;
 mod races;
 mod shop;

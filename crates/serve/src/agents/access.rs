@@ -77,7 +77,7 @@ impl Tokens {
 
     /// Finds out who asks, or why they may not.
     /// Tells a missing token from a wrong one, and says nothing else.
-    pub(super) fn caller(&self, headers: &HeaderMap) -> Result<Caller, AgentRefusal> {
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, AgentRefusal> {
         if self.is_empty() {
             return by_loopback_name(headers);
         }

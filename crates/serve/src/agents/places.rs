@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use bonded_host::CancellationToken;
 use bonded_kernel::Hash;
+use bonded_telemetry::QueueFigures;
 use tokio::sync::oneshot;
 
 use super::access::Caller;
@@ -43,7 +45,15 @@ struct CallerLine {
     /// How many of the caller's runs go on.
     running: usize,
     /// In the order in which they came.
-    waiting: VecDeque<(u64, oneshot::Sender<Running>)>,
+    waiting: VecDeque<Waiting>,
+}
+
+/// A request that waits.
+#[derive(Debug)]
+struct Waiting {
+    number: u64,
+    since: Instant,
+    turn: oneshot::Sender<Running>,
 }
 
 /// A place in the line.
@@ -93,7 +103,11 @@ impl Places {
             if line.running + line.waiting.len() >= longest {
                 return Err(AgentRefusal::busy());
             }
-            line.waiting.push_back((number, sender));
+            line.waiting.push_back(Waiting {
+                number,
+                since: Instant::now(),
+                turn: sender,
+            });
             number
         };
         self.give_turns();
@@ -120,6 +134,19 @@ impl Places {
         }
     }
 
+    /// How many wait and run, and how long the first has waited.
+    pub(super) fn figures(&self, name: &str) -> QueueFigures {
+        let lines = self.lock();
+        let waiting = lines.of_callers.values().flat_map(|line| &line.waiting);
+        let oldest = waiting.clone().map(|it| it.since).min();
+        QueueFigures {
+            name: name.to_owned(),
+            queued: waiting.count() as u64,
+            driven: lines.running as u64,
+            oldest_s: oldest.map_or(0.0, |since| since.elapsed().as_secs_f64()),
+        }
+    }
+
     /// A panic while it was held leaves numbers that are as good as any.
     fn lock(&self) -> MutexGuard<'_, CallerLines> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -141,7 +168,7 @@ impl CallerLines {
         let mut callers = after.chain(before).copied();
         let caller = callers.find(|caller| self.may_run(caller))?;
         let line = self.of_callers.get_mut(&caller)?;
-        let (_, turn) = line.waiting.pop_front()?;
+        let turn = line.waiting.pop_front()?.turn;
         line.running += 1;
         self.running += 1;
         self.last = Some(caller);
@@ -187,7 +214,7 @@ impl Drop for PlaceInLine {
     fn drop(&mut self) {
         let mut lines = self.places.lock();
         if let Some(line) = lines.of_callers.get_mut(&self.caller) {
-            line.waiting.retain(|(number, _)| *number != self.number);
+            line.waiting.retain(|it| it.number != self.number);
         }
         lines.forget(self.caller);
     }

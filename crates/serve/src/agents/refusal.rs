@@ -72,6 +72,13 @@ impl AgentRefusal {
         Self::new(StatusCode::FORBIDDEN, INVALID, "foreign_host", message)
     }
 
+    /// What is counted is that of all callers together.
+    pub(crate) fn figures_of_all() -> Self {
+        let message = "the figures are those of all callers: start the server with --metrics-token-file, \
+                       and send a token of that file";
+        Self::new(StatusCode::FORBIDDEN, INVALID, "figures_of_all", message)
+    }
+
     /// The message names the models that there are.
     pub(super) fn unknown_model(message: String) -> Self {
         Self::new(StatusCode::NOT_FOUND, INVALID, "model_not_found", message).about(Some("model"))
@@ -80,8 +87,8 @@ impl AgentRefusal {
     /// The message names the paths that there are.
     pub(super) fn unknown_path(path: &str) -> Self {
         let message = format!(
-            "there is nothing at {path}; there are GET /health, GET /v1/models, \
-             POST /v1/chat/completions and POST /v1/responses"
+            "there is nothing at {path}; there are GET /health, GET /healthz, GET /readyz, GET /metrics, \
+             GET /v1/models, POST /v1/chat/completions and POST /v1/responses"
         );
         Self::new(StatusCode::NOT_FOUND, INVALID, "unknown_path", message)
     }

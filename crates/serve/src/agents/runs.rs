@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bonded_host::{CancellationToken, Goal, Host, HostError, RunResult};
 use bonded_kernel::{Run, RunId};
 use bonded_state::Store;
+use bonded_telemetry::QueueFigures;
 use tokio::sync::watch;
 
 use super::access::Caller;
@@ -84,6 +85,9 @@ impl Drive {
     }
 }
 
+/// The name of the one queue of a server: requests that wait for their turn.
+const REQUESTS: &str = "requests";
+
 impl Runs {
     /// Nothing is under way.
     pub(super) fn new(
@@ -102,6 +106,11 @@ impl Runs {
             count: watch::Sender::default(),
             keys: tokio::sync::Mutex::default(),
         })
+    }
+
+    /// How many requests wait for their turn, and how many have it.
+    pub(crate) fn queue(&self) -> QueueFigures {
+        self.places.figures(REQUESTS)
     }
 
     /// Where the logs of runs are.

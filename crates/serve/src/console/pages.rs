@@ -18,7 +18,9 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const DIRECTORIES: [&str; 3] = ["css/", "src/", "vendor/"];
 
 /// What begins so is for programs, also where it is not there: they read why, and no page.
-const FOR_PROGRAMS: [&str; 7] = ["api", "health", "healthz", "mcp", "readyz", "v1", "ws"];
+const FOR_PROGRAMS: [&str; 8] = [
+    "api", "health", "healthz", "mcp", "metrics", "readyz", "v1", "ws",
+];
 
 const HEADERS: [(HeaderName, HeaderValue); 5] = [
     (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),

@@ -22,12 +22,14 @@ use bonded_workspace::{
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use super::figures_door::OwnerDoor;
 use super::open_workspace::OpenWorkspace;
 use super::pages_door::WorkspaceDoor;
 use super::routes;
 use super::site::Site;
 use crate::console::{self, Console, Resumer, pages};
 use crate::listening::serve_router;
+use crate::operations::{self, Figures, Operations};
 
 /// Who works for the rules of a workspace, as the process that serves it has them.
 #[derive(Debug)]
@@ -73,8 +75,13 @@ impl Serving {
         });
         let resumer = Arc::new(EngineResumes(engine.clone()));
         let stopped = stop.clone();
-        let engine = tokio::spawn(async move { engine.run(stopped).await });
         let site = opened.site(log, stop.clone());
+        let ended = site.engine_ended.clone().drop_guard();
+        let engine = tokio::spawn(async move {
+            // A panic drops it too.
+            let _ended = ended;
+            engine.run(stopped).await;
+        });
         let door = Box::new(WorkspaceDoor::new(site.clone()));
         Self {
             engine,
@@ -95,10 +102,20 @@ impl Serving {
     pub async fn serve_alone(
         self,
         listener: TcpListener,
+        operations: Operations,
         stop_after: Duration,
         stop: CancellationToken,
     ) {
-        let router = self.router().fallback(page);
+        let figures = operations::router(Figures {
+            metrics: operations.metrics,
+            door: Box::new(OwnerDoor {
+                own: operations.tokens,
+                site: self.site.clone(),
+            }),
+            readiness: self.site.runs.clone(),
+            queues: None,
+        });
+        let router = self.router().merge(figures).fallback(page);
         serve_router(listener, router, stop_after, stop).await;
         self.ended().await;
     }

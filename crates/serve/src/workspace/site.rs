@@ -23,6 +23,7 @@ use super::origins::Origins;
 use super::rate::Rate;
 use super::socket::RecentEvents;
 use super::writable::Writable;
+use crate::operations::Readiness;
 
 /// Of one person.
 const SEARCHES_PER_SECOND_MAX: u32 = 10;
@@ -102,6 +103,10 @@ pub(super) struct Site {
     pub(super) provider: Arc<ProviderHealth>,
     /// Whether the store takes anything in.
     pub(super) writable: Writable,
+    /// Whether the logs of runs can be written.
+    pub(super) runs: Arc<Readiness>,
+    /// Cancelled when the engine has ended, however that came about.
+    pub(super) engine_ended: CancellationToken,
 }
 
 /// Where what requests ask for is kept.
@@ -140,6 +145,8 @@ impl Site {
             hashing: Semaphore::new(HASHING_MAX),
             sockets: Arc::new(Semaphore::new(SOCKETS_MAX)),
             store: stores.workspace,
+            runs: Readiness::new(stores.runs.clone(), stop.clone()),
+            engine_ended: CancellationToken::new(),
             log: stores.runs,
             settings,
             surroundings,

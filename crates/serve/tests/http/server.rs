@@ -8,11 +8,14 @@ use std::thread::{self, JoinHandle};
 use bonded_host::agent::{AgentTools, Keyring, Moment, Workplace};
 use bonded_host::{CancellationToken, Host, SystemClock};
 use bonded_kernel::Limits;
+use bonded_serve::agents::Tokens;
+use bonded_serve::operations::Operations;
 use bonded_serve::workspace::configured::Configured;
 use bonded_serve::workspace::data_dir::DataDir;
 use bonded_serve::workspace::open_workspace::OpenWorkspace;
 use bonded_serve::workspace::serving::{RuleWorkers, Serving};
 use bonded_state::SqliteStore;
+use bonded_telemetry::Metrics;
 use bonded_testkit::clients::Clients;
 use bonded_testkit::patience::PATIENCE;
 use bonded_transport::Providers;
@@ -110,7 +113,13 @@ async fn serve(dir: DataDir, told: Sender<String>, stop: CancellationToken) {
     let workers = workers(&opened);
     let serving = Serving::begin(opened, workers, stop.clone());
     told.send(address.to_string()).expect("the test waits");
-    serving.serve_alone(listener, PATIENCE, stop).await;
+    let operations = Operations {
+        metrics: Arc::new(Metrics::new("test")),
+        tokens: Tokens::default(),
+    };
+    serving
+        .serve_alone(listener, operations, PATIENCE, stop)
+        .await;
 }
 
 /// A host for the rules, without what only a process has: its sandbox, its logins, its program.
@@ -132,6 +141,7 @@ fn workers(opened: &OpenWorkspace) -> RuleWorkers {
         children: None,
         secrets: environment.secrets().clone(),
         live: None,
+        watch: None,
         interrupt: CancellationToken::new(),
         drain: CancellationToken::new(),
     };

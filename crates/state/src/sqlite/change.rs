@@ -18,6 +18,8 @@ pub(super) enum LogChange {
     Append(Append),
     Claim(RunId),
     Release(RunId),
+    /// Writes what stands there already.
+    Try,
 }
 
 /// Why a change was not made.
@@ -95,8 +97,15 @@ impl LogChange {
             Self::Append(append) => make_append(append, connection, keys, worker),
             Self::Claim(run) => claim(run, connection, keys, worker),
             Self::Release(run) => release(run, connection, keys, worker),
+            Self::Try => rewrite_version(connection),
         }
     }
+}
+
+/// The version of the file is a number in its first page, which is written and synced like any other.
+fn rewrite_version(connection: &Connection) -> Result<(), ChangeFault> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    Ok(connection.pragma_update(None, "user_version", version)?)
 }
 
 fn make_append(

@@ -193,6 +193,7 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
         children: None,
         secrets: Arc::default(),
         live: None,
+        watch: None,
         interrupt: CancellationToken::new(),
         drain: CancellationToken::new(),
     };

@@ -70,6 +70,7 @@ pub(super) fn outsider(shared: &Arc<Shared>, number: u32) -> Host {
         children: None,
         secrets: Arc::default(),
         live: None,
+        watch: None,
         interrupt: bonded_host::CancellationToken::new(),
         drain: bonded_host::CancellationToken::new(),
     }

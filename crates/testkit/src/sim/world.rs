@@ -106,6 +106,7 @@ async fn live_once(process: &Arc<Process>, asked: Asked) -> Life {
         children: None,
         secrets: Arc::default(),
         live: None,
+        watch: None,
         interrupt: bonded_host::CancellationToken::new(),
         drain: bonded_host::CancellationToken::new(),
     };

@@ -167,6 +167,7 @@ impl World {
             children: None,
             secrets: Arc::default(),
             live: None,
+            watch: None,
             interrupt: CancellationToken::new(),
             drain: CancellationToken::new(),
         })

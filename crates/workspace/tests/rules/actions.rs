@@ -71,6 +71,7 @@ async fn world(model: Arc<Echo>, agent_file: &str) -> (World, Arc<Host>) {
         children: None,
         secrets: Arc::default(),
         live: None,
+        watch: None,
         interrupt: bonded_host::CancellationToken::new(),
         drain: bonded_host::CancellationToken::new(),
     });

@@ -98,34 +98,47 @@ pub(super) fn directories(tokens: &Tokens, apart: &Apart) -> Result<Vec<PathBuf>
 /// What the command line and a file say, else the variable: it is set once for everything, and so is the weakest.
 /// An empty token is refused rather than passed over: it is most likely a variable that was not set.
 fn given(args: &ServeArgs, variable: Option<&str>) -> Result<Tokens, CliError> {
-    let in_file = match &args.token_file {
-        None => String::new(),
-        Some(path) => File::open(path)
-            .and_then(|file| regular::text_of(file, TOKENS_BYTES_MAX))
-            .map_err(|error| {
-                let message = format!("cannot read the tokens in {}: {error}", path.display());
-                CliError::new(Code::Usage, message)
-            })?,
+    let lines = match &args.token_file {
+        None => vec![],
+        Some(path) => in_file(path)?,
     };
-    let lines = in_file.lines().map(str::trim);
-    let lines: Vec<&str> = lines
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .collect();
-    if let (Some(path), []) = (&args.token_file, lines.as_slice()) {
-        let message = format!("there is no token in {}", path.display());
-        return Err(CliError::new(Code::Usage, message).hint("write one token per line"));
-    }
-    let arguments = args.tokens.iter().map(String::as_str);
-    let mut tokens: Vec<&str> = arguments.map(str::trim).chain(lines).collect();
+    let arguments = args.tokens.iter().map(|token| token.trim().to_owned());
+    let mut tokens: Vec<String> = arguments.chain(lines).collect();
     if tokens.is_empty() && !args.no_token {
         let variable = variable.iter().flat_map(|list| list.split(','));
-        tokens.extend(variable.map(str::trim));
+        tokens.extend(variable.map(|token| token.trim().to_owned()));
     }
-    if tokens.iter().any(|token| token.is_empty()) {
+    if tokens.iter().any(String::is_empty) {
         let message = "a token is empty; it would let every client in";
         return Err(CliError::new(Code::Usage, message));
     }
-    Ok(Tokens::new(tokens))
+    Ok(Tokens::new(tokens.iter().map(String::as_str)))
+}
+
+/// The tokens of a file that holds at least one, a line each.
+fn in_file(path: &Path) -> Result<Vec<String>, CliError> {
+    let read = File::open(path).and_then(|file| regular::text_of(file, TOKENS_BYTES_MAX));
+    let text = read.map_err(|error| {
+        let message = format!("cannot read the tokens in {}: {error}", path.display());
+        CliError::new(Code::Usage, message)
+    })?;
+    let lines = text.lines().map(str::trim);
+    let tokens = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let tokens: Vec<String> = tokens.map(str::to_owned).collect();
+    if tokens.is_empty() {
+        let message = format!("there is no token in {}", path.display());
+        return Err(CliError::new(Code::Usage, message).hint("write one token per line"));
+    }
+    Ok(tokens)
+}
+
+/// The tokens that open the figures and nothing else.
+pub(crate) fn metrics_tokens(file: Option<&Path>) -> Result<Tokens, CliError> {
+    let tokens = match file {
+        Some(path) => in_file(path)?,
+        None => vec![],
+    };
+    Ok(Tokens::new(tokens.iter().map(String::as_str)))
 }
 
 /// Says both ways out: a token, or this machine only.

@@ -17,16 +17,23 @@ pub(in crate::workspace) async fn alive(_: WorkspaceAsk) -> Result<OkJson<Health
     Ok(OkJson(Health { status }))
 }
 
-/// Ready is who can read and write the store and has not been told to stop. A provider that is away stops only runs of the agent:
+/// Ready is who can read and write both stores, whose engine runs, and who has not been told to stop. A provider that is away stops only runs of the agent:
 /// it is told of, and nobody waits for it.
 pub(in crate::workspace) async fn ready(ask: WorkspaceAsk) -> Result<OkJson<Ready>, ApiRefusal> {
     if ask.site.stop.is_cancelled() {
         return Err(ApiRefusal::unavailable("the server is stopping"));
     }
+    if ask.site.engine_ended.is_cancelled() {
+        let message = "the engine has ended: no rule is fired until the server is started again";
+        return Err(ApiRefusal::unavailable(message));
+    }
     ask.site.store.last_row().await?;
     if !ask.site.writable.works(&ask.site.store).await {
         let message = "nothing can be written at the moment; the log of the server says why";
         return Err(ApiRefusal::unavailable(message));
+    }
+    if let Err(why) = ask.site.runs.check().await {
+        return Err(ApiRefusal::unavailable(why.as_str()));
     }
     Ok(OkJson(Ready {
         status: Readiness::Ready,
