@@ -1,5 +1,7 @@
 //! From the start of the process to the moment in which the server has its first request.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::figure::{Figure, Goal, median};
@@ -18,7 +20,8 @@ const FAMILY_US_MAX: f64 = 200.0;
 const ONE_REQUEST: &str = "turns-0";
 
 pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
-    let (mut known, mut new, mut floor) = (vec![], vec![], vec![]);
+    let (mut known, mut new, mut told, mut floor) = (vec![], vec![], vec![], vec![]);
+    let home = home_that_says_the_window(rig)?;
     let store = rig.fresh("start-ours")?;
     let db = rig.fresh("start-floor")?;
     for number in 0..rig.rounds * STARTS_PER_ROUND {
@@ -26,6 +29,14 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
         known.push(first_request_ms(rig, rig.ours(&store, &id, ONE_REQUEST))?);
         let unmade = rig.fresh("start-new")?;
         new.push(first_request_ms(rig, rig.ours(&unmade, &id, ONE_REQUEST))?);
+        let mut with_window = rig.bonded(&store);
+        with_window
+            .args(["run", "--id", &format!("told-{number}"), "read the notes"])
+            .args(["--quiet", "--model", &format!("mine/{ONE_REQUEST}")])
+            .arg("--dir")
+            .arg(rig.notes())
+            .env("HOME", &home);
+        told.push(first_request_ms(rig, with_window)?);
         let mut bare = rig.floor(&db, 1, 1, ONE_REQUEST);
         bare.arg("--start");
         floor.push(first_request_ms(rig, bare)?);
@@ -46,8 +57,29 @@ pub(crate) fn measure(rig: &Rig) -> Result<Vec<Figure>, Fault> {
             Goal::Nothing,
         )
         .beside(floor),
+        Figure::new(
+            "the same where the server need not be asked for its window",
+            "ms",
+            median(told),
+            Goal::Nothing,
+        )
+        .beside(floor),
         family(rig)?,
     ])
+}
+
+/// A server on this machine is asked how much its model takes in before the first request, unless somebody has said it.
+fn home_that_says_the_window(rig: &Rig) -> Result<PathBuf, Fault> {
+    let home = rig.path("home-with-window");
+    let dir = home.join(".ai-agent");
+    fs::create_dir_all(&dir).map_err(Fault::file(&dir))?;
+    let config = format!(
+        r#"{{"providers":{{"mine":{{"type":"openai","baseUrl":"{}","models":{{"{ONE_REQUEST}":{{"contextWindow":128000}}}}}}}}}}"#,
+        rig.server.base_url()
+    );
+    let file = dir.join("ai-agent.json");
+    fs::write(&file, config).map_err(Fault::file(&file))?;
+    Ok(home)
 }
 
 /// What is known of the run's model is looked up once, when it starts.
