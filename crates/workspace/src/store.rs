@@ -12,6 +12,7 @@ mod automation;
 mod blobs;
 mod codes;
 mod connection;
+mod contents;
 #[cfg(test)]
 mod cost;
 mod dialect;
@@ -19,6 +20,7 @@ mod error;
 mod followed_stream;
 mod leadership;
 mod left;
+mod limits;
 mod links;
 mod members;
 mod notes;
@@ -53,6 +55,7 @@ pub use leadership::ENGINE_LEASE;
 pub use left::{
     Closing, IssueState, ListedAttachment, ListedIssue, ListedNotice, NOTICES_MARKED_MAX,
 };
+pub use limits::{GuessRule, Guesser};
 pub use members::MemberStanding;
 pub use notes::{ListedNote, NoteFilter, NoteSort, Page};
 pub use people::{User, UserState};

@@ -13,3 +13,4 @@ mod races;
 mod shop;
 mod stopped;
 mod tls;
+mod workspaces;

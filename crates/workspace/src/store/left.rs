@@ -215,7 +215,7 @@ impl WorkspaceStore {
         self.read(|connection| {
             let sql = "SELECT json_extract(event.body, '$.payload.hash') FROM attachment \
                  JOIN event ON event.row = attachment.event";
-            let names = rows::all(connection, sql, params![], |row| Ok(row.get(0)?))?;
+            let names = rows::all(connection, sql, params![], |row| row.get(0))?;
             Ok(names.into_iter().collect())
         })
         .await

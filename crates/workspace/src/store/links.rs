@@ -92,7 +92,7 @@ pub(super) fn target_of(
     let sql = "SELECT id FROM note WHERE workspace = ?1 AND folded = ?2 AND deleted_at IS NULL \
                ORDER BY title <> ?3, created_at, id LIMIT 1";
     let parameters = params![workspace, folded(written), written];
-    let by_title = rows::one(connection, sql, parameters, |row| Ok(row.get(0)?))?;
+    let by_title = rows::one(connection, sql, parameters, |row| row.get(0))?;
     if let Some(id) = by_title {
         return Ok(Some(NoteId::from_bytes(id)));
     }
@@ -100,7 +100,7 @@ pub(super) fn target_of(
                WHERE former_title.workspace = ?1 AND former_title.folded = ?2 AND deleted_at IS NULL \
                ORDER BY former_title.row DESC LIMIT 1";
     let parameters = params![workspace, folded(written)];
-    let by_former = rows::one(connection, sql, parameters, |row| Ok(row.get(0)?))?;
+    let by_former = rows::one(connection, sql, parameters, |row| row.get(0))?;
     if let Some(id) = by_former {
         return Ok(Some(NoteId::from_bytes(id)));
     }
@@ -152,7 +152,7 @@ fn linking_to(
     // Most notes were never called otherwise.
     let sql = "SELECT folded FROM former_title \
                WHERE note = (SELECT key FROM note WHERE id = ?1)";
-    let former: Vec<String> = rows::all(connection, sql, [id.as_bytes()], |row| Ok(row.get(0)?))?;
+    let former: Vec<String> = rows::all(connection, sql, [id.as_bytes()], |row| row.get(0))?;
     for folded in former {
         let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
                    WHERE link.workspace = ?1 AND link.folded = ?2 AND note.deleted_at IS NULL";

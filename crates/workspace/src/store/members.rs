@@ -38,7 +38,7 @@ impl WorkspaceStore {
         self.look_up(move |connection| {
             let sql = "SELECT actor FROM event WHERE seq = 1 \
                  AND workspace = (SELECT key FROM workspace WHERE id = ?1)";
-            rows::one(connection, sql, [id.as_bytes()], |row| Ok(row.get(0)?))
+            rows::one(connection, sql, [id.as_bytes()], |row| row.get(0))
         })
         .await
     }

@@ -69,7 +69,7 @@ impl WorkspaceStore {
 /// Who may write the rule may say what it signs with.
 fn check_role(connection: Connection<'_>, rule: RuleId, user: UserId) -> Result<(), StoreFault> {
     let sql = "SELECT workspace FROM rule WHERE id = ?1 AND deleted = 0";
-    let workspace = rows::one(connection, sql, [rule.as_bytes()], |row| Ok(row.get(0)?))?;
+    let workspace = rows::one(connection, sql, [rule.as_bytes()], |row| row.get(0))?;
     let workspace: i64 = workspace.ok_or(Refused::RuleNotFound { rule_id: rule })?;
     let role = role_of_active(connection, workspace, user)?;
     match role.is_some_and(|role| role.may(Permission::ManageRules)) {
@@ -83,5 +83,5 @@ fn check_role(connection: Connection<'_>, rule: RuleId, user: UserId) -> Result<
 
 fn secret(connection: Connection<'_>, rule: RuleId) -> Result<Option<String>, StoreFault> {
     let sql = "SELECT secret FROM rule_secret WHERE rule = ?1";
-    rows::one(connection, sql, [rule.as_bytes()], |row| Ok(row.get(0)?))
+    rows::one(connection, sql, [rule.as_bytes()], |row| row.get(0))
 }

@@ -377,6 +377,18 @@ CREATE TRIGGER access_by_workspace AFTER UPDATE OF id, state ON workspace
     FOR EACH ROW WHEN (new.id <> old.id OR new.state <> old.state) EXECUTE FUNCTION count_access();
 CREATE TRIGGER access_by_deleted_workspace AFTER DELETE ON workspace FOR EACH ROW EXECUTE FUNCTION count_access();
 
+-- How often somebody asked lately, and who guessed passwords. It may be lost: nothing of it is synced.
+CREATE UNLOGGED TABLE rate (
+    name  text COLLATE "C" PRIMARY KEY,
+    times timestamptz[] NOT NULL
+);
+CREATE UNLOGGED TABLE guess (
+    guesser text COLLATE "C" PRIMARY KEY,
+    count   bigint NOT NULL,
+    last_at bigint NOT NULL,
+    next_at bigint NOT NULL
+);
+
 -- Rows that are updated all the time.
 ALTER TABLE head SET (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 ALTER TABLE access_version SET (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);

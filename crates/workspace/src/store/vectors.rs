@@ -190,7 +190,7 @@ fn nearest(
     let mut notes = Vec::with_capacity(limit.min(1000));
     for (cosine, key) in best.ranked {
         let sql = "SELECT id FROM note WHERE key = ?1";
-        let id = rows::one(connection, sql, [key], |row| Ok(row.get(0)?))?;
+        let id = rows::one(connection, sql, [key], |row| row.get(0))?;
         notes.extend(id.map(|id| Nearest {
             note_id: NoteId::from_bytes(id),
             cosine,

@@ -324,6 +324,6 @@ fn attachment_count(connection: Connection<'_>, note: Option<i64>) -> Result<u64
 /// Gives the next operation its index.
 fn operation_count(connection: Connection<'_>, run: &RunId) -> Result<u32, StoreFault> {
     let sql = "SELECT count(*) FROM operation WHERE run = ?1";
-    let found = rows::one(connection, sql, [run.as_str()], |row| Ok(row.get(0)?))?;
+    let found = rows::one(connection, sql, [run.as_str()], |row| row.get(0))?;
     Ok(found.unwrap_or(0))
 }

@@ -6,6 +6,7 @@ mod accounts;
 mod automation;
 #[path = "../store/common.rs"]
 mod common;
+mod cut;
 #[path = "../store/history.rs"]
 mod history;
 #[path = "../store/keywords.rs"]

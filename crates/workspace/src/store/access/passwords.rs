@@ -24,7 +24,7 @@ impl WorkspaceStore {
         self.look_up(move |connection| {
             let sql = "SELECT password FROM user WHERE id = ?1";
             let found = rows::one(connection, sql, [user_id.as_bytes()], |row| {
-                Ok(row.get::<Option<String>>(0)?)
+                row.get::<Option<String>>(0)
             })?;
             Ok(found.flatten())
         })
