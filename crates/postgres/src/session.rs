@@ -38,6 +38,8 @@ pub(crate) struct Session {
     session_use: SessionUse,
     /// A transaction that reads begins with its first statement, in the same message.
     is_begun: Cell<bool>,
+    /// The connection leads to a server that is away, or takes no writes any more: the next one looks for another.
+    is_lost: Cell<bool>,
     /// Names the transaction if it writes.
     name: String,
 }
@@ -54,6 +56,7 @@ impl Session {
             connection: Some(connection),
             session_use,
             is_begun: Cell::new(false),
+            is_lost: Cell::new(false),
             name: String::new(),
         };
         if session_use == SessionUse::Write {
@@ -113,6 +116,14 @@ impl Session {
     }
 
     fn store_error(&self, error: &Error) -> StoreError {
+        let found = self.sorted(error);
+        if fault::may_pass(&found) {
+            self.is_lost.set(true);
+        }
+        found
+    }
+
+    fn sorted(&self, error: &Error) -> StoreError {
         match error.code().map(tokio_postgres::error::SqlState::code) {
             // What was undone so that others could continue, and may be done again.
             Some("40001" | "40P01" | "25P03" | "55P03") => {
@@ -226,6 +237,9 @@ impl Drop for Session {
         let Some(connection) = self.connection.take() else {
             return;
         };
+        if self.is_lost.get() {
+            return drop(Object::take(connection));
+        }
         if self.session_use == SessionUse::LookUp || !self.is_begun.get() {
             return;
         }

@@ -4,6 +4,7 @@
 //! reads all vectors of a workspace.
 
 use super::connection::Connection;
+use super::dialect::Dialect;
 use bonded_kernel::{NoteId, WorkspaceId};
 use bonded_workspace_rules::meaning_text;
 use rusqlite::params;
@@ -166,6 +167,9 @@ fn put(connection: Connection<'_>, model: i64, vector: &NoteVector) -> Result<()
     Ok(())
 }
 
+/// So many vectors of a server are in memory at once.
+const VECTORS_AT_ONCE: i64 = 2000;
+
 /// Reads every vector of the workspace once and keeps only the best, so that memory is bounded whatever there is.
 fn nearest(
     connection: Connection<'_>,
@@ -178,15 +182,25 @@ fn nearest(
     let (Some((workspace, model)), Some(wanted)) = (place, normal(numbers)) else {
         return Ok(vec![]);
     };
-    let sql = "SELECT note, numbers FROM vector WHERE model = ?1 AND workspace = ?2";
+    let at_once = match connection.dialect() {
+        Dialect::Sqlite => i64::MAX,
+        Dialect::Postgres => VECTORS_AT_ONCE,
+    };
+    let sql = "SELECT note, numbers FROM vector WHERE model = ?1 AND workspace = ?2 AND note > ?3 \
+               ORDER BY note LIMIT ?4";
     let mut best = Best::new(limit);
-    connection.each(sql, [model, workspace], |row| {
-        let kept = row.get_ref(1)?.as_blob_or_null().unwrap_or_default();
-        if let Some(cosine) = kept.and_then(|kept| cosine(kept, &wanted)) {
-            best.offer(cosine, row.get(0)?);
-        }
-        Ok(())
-    })?;
+    let (mut last, mut read) = (0, at_once);
+    while read == at_once {
+        read = 0;
+        connection.each(sql, [model, workspace, last, at_once], |row| {
+            (last, read) = (row.get(0)?, read + 1);
+            let kept = row.get_ref(1)?.as_blob_or_null().unwrap_or_default();
+            if let Some(cosine) = kept.and_then(|kept| cosine(kept, &wanted)) {
+                best.offer(cosine, last);
+            }
+            Ok(())
+        })?;
+    }
     let mut notes = Vec::with_capacity(limit.min(1000));
     for (cosine, key) in best.ranked {
         let sql = "SELECT id FROM note WHERE key = ?1";
