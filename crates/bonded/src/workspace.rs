@@ -5,3 +5,4 @@
 
 pub(crate) mod notebook;
 pub(crate) mod opening;
+pub(crate) mod place;

@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use crate::schema::RUNS;
+use bonded_state::database::SchemaLayout;
 use bonded_state::{ServerProblem, StoreError};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
@@ -44,6 +46,8 @@ pub struct Address {
     label: String,
     pub(crate) lease: Duration,
     pub(crate) allows_unsynced: bool,
+    /// What lies there.
+    pub(crate) layout: SchemaLayout,
 }
 
 impl std::fmt::Debug for Address {
@@ -87,7 +91,14 @@ impl Address {
             config,
             lease,
             allows_unsynced,
+            layout: RUNS,
         })
+    }
+
+    /// The same server and database, for tables of another schema.
+    pub(crate) fn with_layout(mut self, layout: SchemaLayout) -> Self {
+        self.layout = layout;
+        self
     }
 
     /// The address without what is secret: for messages, and to tell one store from another.
@@ -115,7 +126,8 @@ impl Address {
             Acting::Application => format!(" -c role={ROLE}"),
             Acting::Owner => String::new(),
         };
-        let options = format!("{own} -c {MARK}=1{role}");
+        let schema = self.layout.schema;
+        let options = format!("{own} -c {MARK}=1{role} -c search_path={schema}");
         config.options(options.trim_start());
         config
     }

@@ -1,5 +1,6 @@
 //! The versions of the schema, and which of them this program knows.
 
+use bonded_state::database::SchemaLayout;
 use bonded_state::{ServerProblem, StoreError};
 use tokio_postgres::Client;
 
@@ -7,24 +8,35 @@ use crate::address::Address;
 use crate::fault;
 
 /// One script for each version. A script that was released is never edited.
-pub(crate) const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("001.sql"),
     include_str!("002.sql"),
     include_str!("003.sql"),
 ];
 
-pub(crate) const VERSION: &str = "SELECT coalesce(max(version), 0) FROM bonded.migration";
+/// The log of runs.
+pub(crate) const RUNS: SchemaLayout = SchemaLayout {
+    schema: "bonded",
+    migrations: &MIGRATIONS,
+};
 
-pub(crate) fn known() -> u32 {
-    MIGRATIONS.len() as u32
+pub(crate) fn version(layout: SchemaLayout) -> String {
+    format!(
+        "SELECT coalesce(max(version), 0) FROM {}.migration",
+        layout.schema
+    )
+}
+
+pub(crate) fn known(layout: SchemaLayout) -> u32 {
+    layout.migrations.len() as u32
 }
 
 /// Refuses a schema that is not of this version.
 pub(crate) async fn check(address: &Address, client: &Client) -> Result<(), StoreError> {
-    let version = client.query_one(VERSION, &[]).await;
+    let version = client.query_one(&version(address.layout), &[]).await;
     let version = version.map_err(|error| fault::of(address, &error))?;
     let found = version.get::<_, i32>(0).unsigned_abs();
-    let known = known();
+    let known = known(address.layout);
     match found.cmp(&known) {
         std::cmp::Ordering::Equal => Ok(()),
         std::cmp::Ordering::Greater => Err(newer(address, found)),
@@ -38,6 +50,6 @@ pub(crate) fn newer(address: &Address, found: u32) -> StoreError {
     StoreError::NewerFormat {
         file: address.label().into(),
         found,
-        known: known(),
+        known: known(address.layout),
     }
 }

@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 mod append;
+pub mod database;
 mod error;
 mod memory;
 mod row;

@@ -31,6 +31,7 @@ mod cron;
 mod embedding_providers;
 mod embeddings;
 mod engine;
+mod engine_lead;
 mod engine_state;
 mod firing;
 pub mod front_matter;

@@ -187,16 +187,17 @@ impl Runner {
         Ok(false)
     }
 
-    /// Somebody may have cancelled a run after it was listed and before its driver could be told.
+    /// Somebody may have cancelled a run after it was listed and before its driver could be told; or it has come to its
+    /// end meanwhile, and there is nothing left to abandon.
     async fn is_under_way(&self, firing: &Firing) -> Result<bool, WorkspaceError> {
         let id = &firing.run.run_id;
         let run = self.shared.store().run(id.clone()).await?;
-        let has_ended = run.is_none_or(|run| run.status.has_ended());
-        if has_ended {
+        let status = run.map(|run| run.status);
+        if matches!(status, None | Some(RunStatus::Cancelled)) {
             let actions = &self.shared.settings.actions;
             actions.abandon(&firing.action, id, true).await;
         }
-        Ok(!has_ended)
+        Ok(status.is_some_and(|status| !status.has_ended()))
     }
 }
 

@@ -11,21 +11,28 @@ mod answers;
 mod automation;
 mod blobs;
 mod codes;
+mod connection;
+mod contents;
 #[cfg(test)]
 mod cost;
+mod dialect;
 mod error;
 mod followed_stream;
+mod leadership;
 mod left;
+mod limits;
 mod links;
 mod members;
 mod notes;
 mod people;
+mod place;
 mod project;
 mod proof;
 mod readers;
 mod rows;
 mod search;
 mod secrets;
+mod server_writer;
 mod streams;
 mod transact;
 mod transaction;
@@ -37,15 +44,18 @@ mod workspace_store;
 mod write;
 mod writer;
 
+use bonded_state::database::SchemaLayout;
 use bonded_workspace_rules::Refused;
 
 pub use access::{ListedSession, ListedToken, LoginSession, proof_id};
 pub use automation::{QueuedRuns, RunFilter};
 pub use error::WorkspaceError;
 pub use followed_stream::FollowedStream;
+pub use leadership::ENGINE_LEASE;
 pub use left::{
     Closing, IssueState, ListedAttachment, ListedIssue, ListedNotice, NOTICES_MARKED_MAX,
 };
+pub use limits::{GuessRule, Guesser};
 pub use members::MemberStanding;
 pub use notes::{ListedNote, NoteFilter, NoteSort, Page};
 pub use people::{User, UserState};
@@ -56,6 +66,12 @@ pub use secrets::NewSecret;
 pub use vectors::{Nearest, NoteVector, UnseenNote};
 pub use workspace_store::WorkspaceStore;
 pub use write::{CommittedWrite, IdempotencyKey, Write, WriteOutcome};
+
+/// The tables of a store on a server.
+pub const SERVER_SCHEMA: SchemaLayout = SchemaLayout {
+    schema: "bonded_workspace",
+    migrations: &[include_str!("store/server_001.sql")],
+};
 
 impl WorkspaceStore {
     /// Makes a change, if the kernel says so: all of its events, or none. It has been synced when this resolves. A
@@ -77,9 +93,9 @@ impl WorkspaceStore {
     /// Whether something can be written: it is, and is synced.
     pub async fn try_writing(&self) -> Result<(), WorkspaceError> {
         let sql = "INSERT INTO cursor (name, value) VALUES ('tried', 1) \
-                   ON CONFLICT (name) DO UPDATE SET value = value + 1";
+                   ON CONFLICT (name) DO UPDATE SET value = cursor.value + 1";
         self.change(move |transaction| {
-            transaction.connection.prepare_cached(sql)?.execute([])?;
+            transaction.connection.execute(sql, rusqlite::params![])?;
             Ok(())
         })
         .await

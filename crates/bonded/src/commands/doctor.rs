@@ -27,6 +27,7 @@ use crate::args::{ConfigPlaceArgs, DoctorArgs};
 use crate::commands::config;
 use crate::error::{CliError, Code};
 
+use crate::workspace::place;
 use crate::{agents, masking, output, settings, trust};
 use bonded_host::shapes::text::{counted, duration, grouped};
 use bonded_serve::workspace::configured::Configured;
@@ -343,7 +344,7 @@ async fn check_workspace(data: &Path) -> Vec<Finding> {
 
 /// A directory whose files make sense.
 fn opened(data: &Path) -> Result<(DataDir, Arc<ProviderHealth>), CliError> {
-    let dir = DataDir::open(data)?;
+    let dir = place::open(data)?;
     let configured = Configured::read(&dir, agents::variables())?;
     dir.check_prompt(&configured.prompt_file)?;
     masking::mask_with(configured.variables.secrets());

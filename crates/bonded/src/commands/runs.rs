@@ -24,6 +24,7 @@ use crate::error::{CliError, Code, store_error};
 use crate::render::run_table::{self, ListedRun};
 use crate::render::table::{self, Side};
 use crate::style::{Look, Stream};
+use crate::workspace::place;
 use crate::{output, settings};
 
 const NO_RUNS: &str = "no runs yet; start one with `bonded run`, or try `bonded demo`";
@@ -48,7 +49,7 @@ pub(crate) async fn runs(args: &RunsArgs, store: Option<&Path>) -> Result<ExitCo
     };
     add_waits(&mut rows, store).await?;
     match &args.data {
-        Some(dir) => add_rules(&mut rows, &DataDir::open(dir)?, store, args.limit).await?,
+        Some(dir) => add_rules(&mut rows, &place::open(dir)?, store, args.limit).await?,
         None if store.is_none() => add_known(&mut rows, args.limit).await,
         None => {}
     }
@@ -121,8 +122,9 @@ async fn add_rules(
     limit: usize,
 ) -> Result<(), CliError> {
     let file = dir.runs_file();
-    let is_listed = settings::store_path(store).is_ok_and(|own| own == file);
-    if file.exists() && !is_listed {
+    let is_on_server = settings::store_address(Some(&file))?.is_some();
+    let is_listed = settings::store_path(store)? == settings::store_path(Some(&file))?;
+    if (is_on_server || file.exists()) && !is_listed {
         let store = settings::open_store_to_read(Some(&file))?;
         let there = rows_of(&*store, limit).await?;
         let path = dir.path().canonicalize();

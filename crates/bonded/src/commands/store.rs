@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bonded_postgres::{Bounded, QueueState, initialise};
+use bonded_postgres::{Bounded, Initialised, QueueState, initialise, initialise_schema};
+use bonded_workspace::store::SERVER_SCHEMA;
 use serde_json::json;
 
 use crate::args::{StoreArgs, StoreCommand, StoreInitArgs, StoreLimitArgs};
@@ -32,14 +33,24 @@ async fn init(args: &StoreInitArgs, store: Option<&Path>) -> Result<ExitCode, Cl
         output::stderr(&format!("ready: {}", path.display()));
         return Ok(ExitCode::SUCCESS);
     };
-    let made = Box::pin(initialise(&address, &args.grant)).await?;
-    let what = match (made.before, made.after) {
+    let runs = Box::pin(initialise(&address, &args.grant)).await?;
+    let workspaces = initialise_schema(&address, &args.grant, SERVER_SCHEMA);
+    let workspaces = Box::pin(workspaces).await?;
+    let (runs, workspaces) = (what_was_done(runs), what_was_done(workspaces));
+    let message = format!(
+        "ready: {}: {runs}; workspaces: {workspaces}",
+        address.label()
+    );
+    output::stderr(&message);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn what_was_done(made: Initialised) -> String {
+    match (made.before, made.after) {
         (0, after) => format!("created, format {after}"),
         (before, after) if before == after => format!("up to date, format {after}"),
         (before, after) => format!("brought from format {before} to {after}"),
-    };
-    output::stderr(&format!("ready: {}: {what}", address.label()));
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 async fn limit(

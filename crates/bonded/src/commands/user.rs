@@ -14,6 +14,7 @@ use crate::args::{UserArgs, UserCommand};
 use crate::error::{CliError, Code, store_error};
 use crate::output;
 use crate::render::table::{self, Side};
+use crate::workspace::place;
 use bonded_host::shapes::text;
 use bonded_serve::json_api::refusal::ApiRefusal;
 use bonded_serve::workspace::api::auth::{check_name, check_password};
@@ -29,7 +30,7 @@ const PASSWORD_BYTES_MAX: u64 = 8 << 10;
 
 /// Commands that only look do with a store that cannot be written.
 pub(crate) async fn user(args: &UserArgs) -> Result<ExitCode, CliError> {
-    let dir = DataDir::open(&args.data.data)?;
+    let dir = place::open(&args.data.data)?;
     let only_looks = matches!(
         args.command,
         UserCommand::List { .. } | UserCommand::Tokens { .. }

@@ -18,7 +18,6 @@ use crate::error::{CliError, Code, store_error};
 use crate::settings::prefix;
 use bonded_serve::workspace::clock::now;
 use bonded_serve::workspace::configured::Configured;
-use bonded_serve::workspace::data_dir::DataDir;
 
 /// Of so many notes, those changed last, one may have been meant.
 const LOOKED_AT_MAX: u64 = 500;
@@ -36,7 +35,7 @@ pub(crate) struct Notebook {
 impl Notebook {
     /// Without a name, the oldest workspace is meant. Two of the same name are distinguished by their ids.
     pub(crate) async fn open(place: &PlaceArgs) -> Result<Self, CliError> {
-        let dir = DataDir::open(&place.data.data)?;
+        let dir = crate::workspace::place::open(&place.data.data)?;
         let store = dir.open_store_to_read()?;
         let all = store.all_workspaces().await.map_err(store_error)?;
         let mut configured = Configured::read(&dir, agents::variables())?;

@@ -13,12 +13,14 @@ use bonded_workspace::WorkProcess;
 use crate::agents::{self, Verbosity};
 use crate::args::ServedArgs;
 use crate::error::{CliError, Code};
+use crate::workspace::place;
 use crate::{dirs, log_form, masking, settings};
 
 /// Opens a directory, whatever is missing in it is made, and says what it made.
 /// Things are said as its configuration says, from the first word on.
 pub(crate) async fn open(path: &Path) -> Result<OpenWorkspace, CliError> {
-    let (dir, made) = DataDir::make(path)?;
+    let place = place::of(path)?;
+    let (dir, made) = DataDir::make(&place.dir, place.server()?)?;
     let configured = Configured::read(&dir, agents::variables())?;
     log_form::configure(&configured.config.logging);
     for line in made {

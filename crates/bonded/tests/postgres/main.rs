@@ -14,3 +14,4 @@ mod races;
 mod shop;
 mod stopped;
 mod tls;
+mod workspaces;

@@ -72,7 +72,7 @@ impl WorkspaceAsk {
         let from = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
         let mut caller = caller(&site, route, &head.headers).await?;
         if let (Some(caller), true) = (&caller, route.changes()) {
-            site.writes.take(caller.user_id)?;
+            site.writes.take(&site.store, caller.user_id).await?;
         }
         let key = match route.is_keyed {
             true => Some(key(&head.headers)?),

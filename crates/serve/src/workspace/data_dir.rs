@@ -1,4 +1,5 @@
-//! The directory of a workspace server: its configuration, the agent's prompt, the owner's token, and two stores.
+//! The directory of a workspace server: its configuration, the agent's prompt, the owner's token, and two stores, unless
+//! these are on a server.
 //!
 //! It is for its user alone. Files are made whole or not at all, and one that is there is never overwritten but for the
 //! token. Where a file and the store must agree, the order is such that a crash between them leaves something that the
@@ -11,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bonded_kernel::UserId;
+use bonded_state::database::ServerDatabase;
 use bonded_workspace::attachments::AttachmentFiles;
 use bonded_workspace::config::WorkspaceConfig;
-use bonded_workspace::store::{By, User, WorkspaceError, WorkspaceStore, Write};
+use bonded_workspace::store::{By, IdempotencyKey, User, WorkspaceError, WorkspaceStore, Write};
 use bonded_workspace_rules::{Actor, AgentPrompt, Chain, Change, PromptFault};
 
 use super::clock::now;
@@ -71,12 +73,30 @@ fn new_token() -> Result<String, DataDirError> {
 
 /// A directory that is there.
 #[derive(Clone, Debug)]
-pub struct DataDir(PathBuf);
+pub struct DataDir {
+    path: PathBuf,
+    server: Option<StoreServer>,
+}
+
+/// Where the stores of a directory are, if they do not lie in it.
+#[derive(Clone, Debug)]
+pub struct StoreServer {
+    /// With the tables of workspaces.
+    pub database: Arc<dyn ServerDatabase>,
+    /// Names the log of runs, as a file would be named.
+    pub runs: PathBuf,
+}
 
 impl DataDir {
     /// The directory with its files; what is missing is made, and what is made is said.
-    pub fn make(path: &Path) -> Result<(Self, Vec<String>), DataDirError> {
-        let dir = Self(path.to_owned());
+    pub fn make(
+        path: &Path,
+        server: Option<StoreServer>,
+    ) -> Result<(Self, Vec<String>), DataDirError> {
+        let dir = Self {
+            path: path.to_owned(),
+            server,
+        };
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(path).map_err(|error| fault(path, error))?;
@@ -91,9 +111,16 @@ impl DataDir {
     }
 
     /// A directory that must be there already: a command that only looks makes none.
-    pub fn open(path: &Path) -> Result<Self, DataDirError> {
-        let dir = Self(path.to_owned());
-        if dir.file("workspace.db").is_file() {
+    pub fn open(path: &Path, server: Option<StoreServer>) -> Result<Self, DataDirError> {
+        let dir = Self {
+            path: path.to_owned(),
+            server,
+        };
+        let is_there = match dir.server {
+            Some(_) => dir.config_file().is_file(),
+            None => dir.file("workspace.db").is_file(),
+        };
+        if is_there {
             return Ok(dir);
         }
         Err(DataDirError::Missing(path.to_owned()))
@@ -101,12 +128,12 @@ impl DataDir {
 
     /// All names are ours.
     fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.path.join(name)
     }
 
     /// As it was given.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Whether or not it is there.
@@ -114,21 +141,29 @@ impl DataDir {
         self.file(CONFIG_FILE)
     }
 
-    /// The log of runs.
+    /// The log of runs: a file, or the address of a server in the place of one.
     pub fn runs_file(&self) -> PathBuf {
-        self.file("bonded.db")
+        match &self.server {
+            Some(server) => server.runs.clone(),
+            None => self.file("bonded.db"),
+        }
     }
 
     /// Opens the store, making it where there is none.
     pub fn open_store(&self) -> Result<Arc<WorkspaceStore>, DataDirError> {
-        let path = self.file("workspace.db");
-        let opened = WorkspaceStore::open(&path);
+        let opened = match &self.server {
+            Some(server) => WorkspaceStore::on_server(server.database.clone()),
+            None => WorkspaceStore::open(&self.file("workspace.db")),
+        };
         Ok(Arc::new(opened.map_err(DataDirError::Store)?))
     }
 
     /// Opens a store that is there; where it cannot be written, to be read.
     pub fn open_store_to_read(&self) -> Result<Arc<WorkspaceStore>, DataDirError> {
-        let opened = WorkspaceStore::open_to_read(&self.file("workspace.db"));
+        let opened = match &self.server {
+            Some(server) => WorkspaceStore::on_server(server.database.clone()),
+            None => WorkspaceStore::open_to_read(&self.file("workspace.db")),
+        };
         Ok(Arc::new(opened.map_err(DataDirError::Store)?))
     }
 
@@ -228,8 +263,9 @@ impl DataDir {
             .await
             .map_err(DataDirError::Store)?;
         let owner = owner.user_id;
-        // Who removes the file wants the old token to open nothing any more.
-        if is_new {
+        // Who removes the file wants the old token to open nothing any more. Where the store is shared, a directory without
+        // the file is one more of its servers.
+        if is_new && self.server.is_none() {
             store
                 .revoke_access(owner, now())
                 .await
@@ -253,12 +289,17 @@ impl DataDir {
             workspace_id,
             name: FIRST_WORKSPACE.to_owned(),
         };
+        // Two servers that begin at once make one workspace.
+        let key = self.server.as_ref().map(|_| IdempotencyKey {
+            scope: "init".to_owned(),
+            key: FIRST_WORKSPACE.to_owned(),
+        });
         // Who makes a workspace owns it.
         let write = Write {
             actor: Actor::User { user_id: owner },
             at: now(),
             request_id: "init".to_owned(),
-            key: None,
+            key,
             chain: Chain::default(),
             change: create,
         };
@@ -296,7 +337,7 @@ impl DataDir {
 
     /// A file without its name yet: a process that dies leaves a file whole or not at all.
     fn beside(&self, text: &str, mode: u32) -> std::io::Result<tempfile::NamedTempFile> {
-        let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
         file.as_file()
             .set_permissions(fs::Permissions::from_mode(mode))?;
         file.write_all(text.as_bytes())?;

@@ -6,10 +6,13 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bonded_kernel::Hash;
+use bonded_workspace::store::{GuessRule, Guesser};
 use bonded_workspace_rules::Code;
 
 use tokio::time::Instant;
 
+use super::site::Site;
 use crate::json_api::details::RateDetails;
 use crate::json_api::refusal::ApiRefusal;
 
@@ -27,11 +30,11 @@ const FORGET_AFTER: Duration = Duration::from_secs(15 * 60);
 const REMEMBERED_MAX: usize = 16_384;
 
 /// Where a guess comes from, and whose password it is for; `None` counts all of them.
-type Guesser = (IpAddr, Option<[u8; 32]>);
+type GuessKey = (IpAddr, Option<[u8; 32]>);
 
-/// Kept in memory only: a restart forgets it.
+/// Kept in memory only: a restart forgets it. Where several servers share a store, that keeps it too, for all of them.
 #[derive(Debug, Default)]
-pub(super) struct Guesses(Mutex<HashMap<Guesser, Wrong>>);
+pub(super) struct Guesses(Mutex<HashMap<GuessKey, Wrong>>);
 
 /// What is known of one guesser.
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +57,53 @@ pub(super) struct LoginAttempt {
     account: [u8; 32],
 }
 
-impl Guesses {
+impl LoginAttempt {
+    /// As a shared store names them: the account from this place, and the place.
+    fn names(&self) -> (String, String) {
+        let place = self.from.to_string();
+        let account = Hash::from_bytes(self.account);
+        (format!("{place} {account}"), place)
+    }
+}
+
+impl Site {
     /// Counts an attempt, or refuses to look at it and says when the next may come.
-    pub(super) fn begin(
+    pub(super) async fn begin_guess(
         &self,
         from: IpAddr,
         account: [u8; 32],
     ) -> Result<LoginAttempt, ApiRefusal> {
+        let attempt = self.guesses.begin(from, account)?;
+        if self.store.is_shared() {
+            let (own, place) = attempt.names();
+            let guesser = |name, free| Guesser { name, free };
+            let guessers = vec![guesser(own, FREE), guesser(place, FREE_FROM_PLACE)];
+            let rule = GuessRule {
+                pause,
+                forget_after: FORGET_AFTER,
+            };
+            let rest = self.store.begin_guess(guessers, rule, self.now()).await?;
+            if let Some(rest) = rest {
+                return Err(too_often(rest));
+            }
+        }
+        Ok(attempt)
+    }
+
+    /// It was no guess.
+    pub(super) async fn right_guess(&self, attempt: &LoginAttempt) -> Result<(), ApiRefusal> {
+        self.guesses.right(attempt);
+        if self.store.is_shared() {
+            let (own, place) = attempt.names();
+            self.store.right_guess(own, place).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Guesses {
+    /// Counts an attempt, or refuses to look at it and says when the next may come.
+    fn begin(&self, from: IpAddr, account: [u8; 32]) -> Result<LoginAttempt, ApiRefusal> {
         let now = Instant::now();
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.retain(|_, wrong| now - wrong.last < FORGET_AFTER);
@@ -92,7 +135,7 @@ impl Guesses {
     }
 
     /// It was no guess.
-    pub(super) fn right(&self, attempt: &LoginAttempt) {
+    fn right(&self, attempt: &LoginAttempt) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.remove(&(attempt.from, Some(attempt.account)));
         if let Some(wrong) = seen.get_mut(&(attempt.from, None)) {

@@ -114,7 +114,7 @@ fn looked_at(dir: &Path) -> Option<KnownDir> {
     if !is_own(&found) {
         return Some(closed("it belongs to another user"));
     }
-    let opened = DataDir::open(dir).ok()?;
+    let opened = DataDir::open(dir, None).ok()?;
     let files = [dir.join("workspace.db"), opened.runs_file()];
     let is_strange = |file: &PathBuf| {
         fs::symlink_metadata(file).is_ok_and(|found| !(found.is_file() && is_own(&found)))

@@ -43,7 +43,8 @@ impl WorkspaceDoor {
     async fn admitted(&self, headers: &HeaderMap, changes: bool) -> Result<Access, ApiRefusal> {
         let caller = access::caller(&self.site, headers, changes).await?;
         if changes {
-            self.site.writes.take(caller.user_id)?;
+            let site = &self.site;
+            site.writes.take(&site.store, caller.user_id).await?;
         }
         Ok(Access {
             person: caller.name,

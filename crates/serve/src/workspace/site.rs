@@ -134,9 +134,13 @@ impl Site {
         stop: CancellationToken,
     ) -> Arc<Self> {
         Arc::new(Self {
-            searches: Rate::new(SEARCHES_PER_SECOND_MAX, Duration::from_secs(1)),
-            writes: Rate::new(settings.writes_per_second_max, Duration::from_secs(1)),
-            hooks: Rate::new(HOOKS_PER_SECOND_MAX, Duration::from_secs(1)),
+            searches: Rate::new("search", SEARCHES_PER_SECOND_MAX, Duration::from_secs(1)),
+            writes: Rate::new(
+                "write",
+                settings.writes_per_second_max,
+                Duration::from_secs(1),
+            ),
+            hooks: Rate::new("hook", HOOKS_PER_SECOND_MAX, Duration::from_secs(1)),
             guesses: Guesses::default(),
             attachments: dir.attachments(),
             recent: RecentEvents::default(),

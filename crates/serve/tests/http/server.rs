@@ -74,7 +74,7 @@ impl Server {
         let (data, stopped) = (place.path("data"), stop.clone());
         let thread = thread::spawn(move || {
             let runtime = Runtime::new().expect("a runtime can be made");
-            let (dir, _made) = DataDir::make(&data).expect("the directory can be made");
+            let (dir, _made) = DataDir::make(&data, None).expect("the directory can be made");
             runtime.block_on(serve(dir, told, stopped));
         });
         let running = Running {

@@ -55,11 +55,11 @@ impl Poll {
     }
 
     /// Wakes those who wait for a stream that another process has written to. `head` says how far a stream goes.
-    pub fn look<K: Ord + Clone>(
+    pub fn look<K: Ord + Clone, E: From<rusqlite::Error>>(
         &mut self,
         connection: &Connection,
         watchers: &Watchers<K>,
-        head: impl Fn(&Connection, &K) -> rusqlite::Result<Option<u64>>,
+        head: impl Fn(&Connection, &K) -> Result<Option<u64>, E>,
     ) {
         if watchers.is_empty() || self.looked_at.elapsed() < POLL_INTERVAL {
             return;
@@ -70,12 +70,12 @@ impl Poll {
         }
     }
 
-    fn publish_foreign<K: Ord + Clone>(
+    fn publish_foreign<K: Ord + Clone, E: From<rusqlite::Error>>(
         &mut self,
         connection: &Connection,
         watchers: &Watchers<K>,
-        head: impl Fn(&Connection, &K) -> rusqlite::Result<Option<u64>>,
-    ) -> rusqlite::Result<()> {
+        head: impl Fn(&Connection, &K) -> Result<Option<u64>, E>,
+    ) -> Result<(), E> {
         let data_version = connection
             .prepare_cached("PRAGMA data_version")?
             .query_row([], |row| row.get(0))?;

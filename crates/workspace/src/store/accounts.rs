@@ -4,9 +4,10 @@
 //! the installation, from the first start on. A person who goes leaves an id, because events name it for ever; name and
 //! password are taken out.
 
+use super::connection::Connection;
 use bonded_kernel::{Hash, Millis, UserId, WorkspaceId, folded};
 use bonded_workspace_rules::{Actor, Chain, Change, Refused, Role, WorkspaceState};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::access::{self, OWNER_TOKEN};
 use super::codes::{from_word, time, word};
@@ -58,7 +59,7 @@ impl WorkspaceStore {
     pub async fn is_set_up(&self) -> Result<bool, WorkspaceError> {
         self.read(|connection| {
             let sql = "SELECT EXISTS (SELECT 1 FROM user WHERE password IS NOT NULL)";
-            Ok(connection.query_row(sql, [], |row| row.get(0))?)
+            Ok(rows::one(connection, sql, params![], |row| row.get(0))?.unwrap_or(false))
         })
         .await
     }
@@ -137,7 +138,7 @@ impl WorkspaceStore {
             if new.state != UserState::Active {
                 return Err(Refused::UserDisabled { user_id: to }.into());
             }
-            connection.execute("UPDATE user SET is_owner = 0 WHERE is_owner = 1", [])?;
+            connection.execute("UPDATE user SET is_owner = 0 WHERE is_owner = 1", params![])?;
             let sql = "UPDATE user SET is_owner = 1 WHERE id = ?1";
             connection.execute(sql, [to.as_bytes()])?;
             access::retire_owner_tokens(connection, now)?;
@@ -157,7 +158,7 @@ impl WorkspaceStore {
     pub async fn users(&self) -> Result<Vec<User>, WorkspaceError> {
         self.read(|connection| {
             let sql = format!("{USER} WHERE state <> 'deleted' ORDER BY folded");
-            rows::all(connection, &sql, [], user)
+            rows::all(connection, &sql, params![], user)
         })
         .await
     }
@@ -228,9 +229,9 @@ fn delete(
         let role: String = row.get(2)?;
         Ok((
             WorkspaceId::from_bytes(row.get(0)?),
-            row.get::<_, i64>(1)?,
+            row.get::<i64>(1)?,
             from_word::<Role>(&role)?,
-            row.get::<_, bool>(3)?,
+            row.get::<bool>(3)?,
         ))
     })?;
     for (workspace_id, key, role, rests) in of {
@@ -281,7 +282,7 @@ fn by_system(change: Change, at: Millis) -> Write {
 
 /// The unique folded name refuses two people of one name, whatever was checked before.
 fn insert(
-    connection: &Connection,
+    connection: Connection<'_>,
     id: UserId,
     name: &str,
     is_owner: bool,
@@ -296,7 +297,7 @@ fn insert(
 
 /// The name, if it is one and nobody else has it.
 fn checked_name(
-    connection: &Connection,
+    connection: Connection<'_>,
     name: &str,
     own: Option<UserId>,
 ) -> Result<String, StoreFault> {

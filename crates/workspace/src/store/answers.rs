@@ -41,7 +41,7 @@ impl Transaction<'_> {
         let sql = "SELECT fingerprint, first_row, rows, outcome FROM answer WHERE scope = ?1 AND key = ?2";
         let found = rows::one(self.connection, sql, [&key.scope, &key.key], |row| {
             let (known, first, rows): (Vec<u8>, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok((known, first, rows, row.get::<_, String>(3)?))
+            Ok((known, first, rows, row.get::<String>(3)?))
         })?;
         let Some((known, first_row, rows, outcome)) = found else {
             return Ok(None);
@@ -111,12 +111,10 @@ impl Transaction<'_> {
             | WriteOutcome::Runs(_)
             | WriteOutcome::Done) => AnswerRecord::Other(outcome.clone()),
         };
-        self.connection
-            .prepare_cached(
-                "INSERT INTO answer (scope, key, fingerprint, at, first_row, rows, outcome) \
+        self.connection.execute(
+            "INSERT INTO answer (scope, key, fingerprint, at, first_row, rows, outcome) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            )?
-            .execute(params![
+            params![
                 key.scope,
                 key.key,
                 fingerprint,
@@ -124,16 +122,13 @@ impl Transaction<'_> {
                 number(first_row),
                 number(written.events.len() as u64),
                 json(&remembered)?,
-            ])?;
-        self.connection
-            .prepare_cached(
-                "DELETE FROM answer WHERE (scope, key) IN \
+            ],
+        )?;
+        self.connection.execute(
+            "DELETE FROM answer WHERE (scope, key) IN \
                  (SELECT scope, key FROM answer WHERE at < ?1 ORDER BY at LIMIT ?2)",
-            )?
-            .execute(params![
-                number(at.0.saturating_sub(ANSWER_KEPT_MS)),
-                FORGOTTEN_MAX
-            ])?;
+            params![number(at.0.saturating_sub(ANSWER_KEPT_MS)), FORGOTTEN_MAX],
+        )?;
         Ok(())
     }
 }

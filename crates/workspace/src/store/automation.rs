@@ -3,9 +3,10 @@
 //! Only reading: everything here was written by changes that were decided. Each query has an index, so that its cost
 //! does not grow with the store.
 
+use super::connection::Connection;
 use bonded_kernel::{EventId, Millis, OperationId, RuleId, RunId, WorkspaceId};
 use bonded_workspace_rules::{AutomationRun, Operation, Rule, RunStatus, StoredEvent};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::codes::{at, count, number, time};
 use super::error::{StoreFault, WorkspaceError};
@@ -64,7 +65,7 @@ impl WorkspaceStore {
         self.read(|connection| {
             let sql = "SELECT body, deleted FROM rule JOIN workspace ON workspace.key = rule.workspace \
                  WHERE enabled = 1 AND deleted = 0 AND workspace.state = 'active' ORDER BY rule.key";
-            rows::all(connection, sql, [], |row| Ok(rows::rule(row)?.rule))
+            rows::all(connection, sql, params![], |row| Ok(rows::rule(row)?.rule))
         })
         .await
     }
@@ -95,9 +96,9 @@ impl WorkspaceStore {
             let sql = "SELECT queued.workspace, queued.rule, event.actor FROM \
                  (SELECT DISTINCT workspace, rule FROM run WHERE status = 'queued') AS queued \
                  JOIN event ON event.workspace = queued.workspace AND event.seq = 1";
-            let rules = rows::all(connection, sql, [], |row| {
+            let rules = rows::all(connection, sql, params![], |row| {
                 let rule = RuleId::from_bytes(row.get(1)?);
-                Ok((row.get::<_, i64>(0)?, rule, row.get::<_, String>(2)?))
+                Ok((row.get::<i64>(0)?, rule, row.get::<String>(2)?))
             })?;
             let sql = format!(
                 "{} WHERE status = 'queued' AND run.workspace = ?1 AND run.rule = ?2 \
@@ -246,7 +247,7 @@ impl WorkspaceStore {
 }
 
 /// Conditions are put together from fixed texts; values are always parameters.
-fn runs(connection: &Connection, filter: &RunFilter) -> Result<Vec<AutomationRun>, StoreFault> {
+fn runs(connection: Connection<'_>, filter: &RunFilter) -> Result<Vec<AutomationRun>, StoreFault> {
     let mut conditions = Vec::new();
     let mut parameters: Vec<Box<dyn rusqlite::ToSql>> = vec![
         Box::new(number(filter.page.limit)),
@@ -275,6 +276,5 @@ fn runs(connection: &Connection, filter: &RunFilter) -> Result<Vec<AutomationRun
         "{} {condition} ORDER BY run.key DESC LIMIT ?1 OFFSET ?2",
         rows::RUN
     );
-    let parameters = rusqlite::params_from_iter(parameters);
     rows::all(connection, &sql, parameters, rows::run)
 }

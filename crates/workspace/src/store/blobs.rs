@@ -6,35 +6,36 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
+use super::connection::Connection;
 use bonded_kernel::{BlobRef, Hash, Text};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::params;
 
 use super::error::StoreFault;
+use super::rows;
 
 /// Shorter texts are read often and win little.
 const PACKED_BYTES_MIN: usize = 16 << 10;
 
 /// Keeps the text if it is long.
-pub(super) fn keep(connection: &Connection, text: &Text) -> Result<(), StoreFault> {
+pub(super) fn keep(connection: Connection<'_>, text: &Text) -> Result<(), StoreFault> {
     let Some(blob) = text.blob() else {
         return Ok(());
     };
     let hash = blob.hash.as_bytes().as_slice();
-    let is_kept = connection
-        .prepare_cached("SELECT 1 FROM blob WHERE hash = ?1")?
-        .exists([hash])?;
-    if !is_kept {
+    let sql = "SELECT 1 FROM blob WHERE hash = ?1";
+    if rows::one(connection, sql, [hash], |_| Ok(()))?.is_none() {
         let packed = packed(text.as_bytes());
         let (is_packed, bytes) = match &packed {
             Some(packed) => (true, packed.as_slice()),
             None => (false, text.as_bytes()),
         };
-        connection
-            .prepare_cached("INSERT INTO blob (hash, packed, bytes) VALUES (?1, ?2, ?3)")?
-            .execute(params![hash, is_packed, bytes])?;
+        connection.execute(
+            "INSERT INTO blob (hash, packed, bytes) VALUES (?1, ?2, ?3)",
+            params![hash, is_packed, bytes],
+        )?;
     }
     Ok(())
 }
@@ -51,7 +52,7 @@ fn packed(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Gives a text that was read from the file its content.
-pub(super) fn resolve(connection: &Connection, text: &mut Text) -> Result<(), StoreFault> {
+pub(super) fn resolve(connection: Connection<'_>, text: &mut Text) -> Result<(), StoreFault> {
     match text.blob() {
         Some(blob) if !text.is_resolved() => {
             text.resolve(load(connection, blob)?);
@@ -62,13 +63,12 @@ pub(super) fn resolve(connection: &Connection, text: &mut Text) -> Result<(), St
 }
 
 /// A text that is missing, cannot be unpacked or has another hash is damage.
-fn load(connection: &Connection, blob: BlobRef) -> Result<Arc<str>, StoreFault> {
-    let kept: Option<(bool, Vec<u8>)> = connection
-        .prepare_cached("SELECT packed, bytes FROM blob WHERE hash = ?1")?
-        .query_row([blob.hash.as_bytes().as_slice()], |row| {
+fn load(connection: Connection<'_>, blob: BlobRef) -> Result<Arc<str>, StoreFault> {
+    let sql = "SELECT packed, bytes FROM blob WHERE hash = ?1";
+    let kept: Option<(bool, Vec<u8>)> =
+        rows::one(connection, sql, [blob.hash.as_bytes()], |row| {
             Ok((row.get(0)?, row.get(1)?))
-        })
-        .optional()?;
+        })?;
     let missing = || StoreFault::Damaged(format!("the text {} is missing or damaged", blob.hash));
     let (is_packed, bytes) = kept.ok_or_else(missing)?;
     let bytes = if is_packed {

@@ -6,9 +6,9 @@
 
 use bonded_workspace_rules::Refused;
 use rusqlite::ErrorCode;
-use rusqlite::types::FromSqlError;
 
 use bonded_state::StoreError;
+use bonded_state::database::SqlFault;
 
 /// Why the store did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -37,6 +37,7 @@ pub(super) enum StoreFault {
     /// The change is not to be made.
     Refused(Box<Refused>),
     Sql(rusqlite::Error),
+    Server(SqlFault),
     /// The file holds what this program never wrote.
     Damaged(String),
 }
@@ -46,6 +47,7 @@ impl StoreFault {
     pub(super) fn concerns_all(&self) -> bool {
         match self {
             Self::Sql(error) => error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation),
+            Self::Server(fault) => !matches!(fault, SqlFault::Constraint(_)),
             Self::Refused(_) | Self::Damaged(_) => false,
         }
     }
@@ -63,10 +65,15 @@ impl From<rusqlite::Error> for StoreFault {
     }
 }
 
-impl From<FromSqlError> for StoreFault {
-    /// A column of another type than this program writes is damage.
-    fn from(error: FromSqlError) -> Self {
-        Self::Damaged(error.to_string())
+impl From<StoreError> for StoreFault {
+    fn from(error: StoreError) -> Self {
+        Self::Server(error.into())
+    }
+}
+
+impl From<SqlFault> for StoreFault {
+    fn from(fault: SqlFault) -> Self {
+        Self::Server(fault)
     }
 }
 

@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use super::connection::{Connection, Row};
 use bonded_kernel::{EventId, Millis, NoteId, UserId, WorkspaceId};
 use bonded_workspace_rules::{Actor, StoredEvent, WorkspaceEvent};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::codes::{count, number};
 use super::error::{StoreFault, WorkspaceError};
@@ -93,7 +94,7 @@ impl WorkspaceStore {
                 number(page.offset)
             ];
             let listed = rows::all(connection, &sql, parameters, |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?))
+                Ok((row.get::<i64>(0)?, row.get::<Option<i64>>(1)?))
             })?;
             let issue = |(event, closed): (i64, Option<i64>)| {
                 let closed = closed.map(|row| event_at(connection, row)).transpose()?;
@@ -134,7 +135,7 @@ impl WorkspaceStore {
                 reader.as_bytes(),
             ];
             let listed = rows::all(connection, &sql, parameters, |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?))
+                Ok((row.get::<i64>(0)?, row.get::<bool>(1)?))
             })?;
             let notice = |(event, is_read): (i64, bool)| {
                 let event = event_at(connection, event)?;
@@ -172,24 +173,24 @@ impl WorkspaceStore {
     ) -> Result<(), WorkspaceError> {
         self.change(move |transaction| {
             by.check_is(transaction.connection, reader)?;
-            let mark = "INSERT OR IGNORE INTO notice_read (user, notice) SELECT ?2, notice.event FROM notice";
+            let mark = "INSERT INTO notice_read (user, notice) SELECT ?2, notice.event FROM notice";
             let of_workspace = "WHERE notice.workspace = (SELECT key FROM workspace WHERE id = ?1)";
             let (workspace, reader) = (workspace.as_bytes(), reader.as_bytes());
             match &notices {
                 None => {
-                    let sql = format!("{mark} {of_workspace}");
+                    let sql = format!("{mark} {of_workspace} ON CONFLICT DO NOTHING");
                     transaction
                         .connection
-                        .prepare_cached(&sql)?
-                        .execute(params![workspace, reader])?;
+                        .execute(&sql, params![workspace, reader])?;
                 }
                 Some(notices) => {
                     let sql = format!(
-                        "{mark} {of_workspace} AND notice.event = (SELECT row FROM event WHERE id = ?3)"
+                        "{mark} {of_workspace} AND notice.event = (SELECT row FROM event WHERE id = ?3) \
+                         ON CONFLICT DO NOTHING"
                     );
-                    let mut marked = transaction.connection.prepare_cached(&sql)?;
                     for notice in notices.iter().take(NOTICES_MARKED_MAX) {
-                        marked.execute(params![workspace, reader, notice.as_bytes()])?;
+                        let parameters = params![workspace, reader, notice.as_bytes()];
+                        transaction.connection.execute(&sql, parameters)?;
                     }
                 }
             }
@@ -214,7 +215,7 @@ impl WorkspaceStore {
         self.read(|connection| {
             let sql = "SELECT json_extract(event.body, '$.payload.hash') FROM attachment \
                  JOIN event ON event.row = attachment.event";
-            let names = rows::all(connection, sql, [], |row| Ok(row.get(0)?))?;
+            let names = rows::all(connection, sql, params![], |row| row.get(0))?;
             Ok(names.into_iter().collect())
         })
         .await
@@ -236,12 +237,12 @@ impl WorkspaceStore {
 }
 
 /// The row of an event, and of the one that ended what it began.
-fn places(row: &rusqlite::Row<'_>) -> Result<(i64, Option<i64>), StoreFault> {
+fn places(row: &Row<'_>) -> Result<(i64, Option<i64>), StoreFault> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
 fn attachment(
-    connection: &Connection,
+    connection: Connection<'_>,
     (event, removed): (i64, Option<i64>),
 ) -> Result<ListedAttachment, StoreFault> {
     let removed = removed.map(|row| event_at(connection, row)).transpose()?;
@@ -267,7 +268,7 @@ fn closing(event: StoredEvent) -> Closing {
 }
 
 /// A row that names an event which is not there is damage.
-fn event_at(connection: &Connection, row: i64) -> Result<StoredEvent, StoreFault> {
+fn event_at(connection: Connection<'_>, row: i64) -> Result<StoredEvent, StoreFault> {
     let sql = format!("{} WHERE event.row = ?1", rows::EVENT);
     let found = rows::one(connection, &sql, [row], |row| {
         Ok(rows::event(connection, row)?.1)

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use super::connection::{Connection, Row};
 use bonded_kernel::{NoteId, WorkspaceId, folded};
 use bonded_workspace_rules::Note;
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::error::{StoreFault, WorkspaceError};
 use super::notes::ListedNote;
@@ -84,14 +85,14 @@ impl WorkspaceStore {
 /// The note that a link leads to. Of several with one title it is the oldest; of several that had it once, the one that
 /// was called otherwise last.
 pub(super) fn target_of(
-    connection: &Connection,
+    connection: Connection<'_>,
     workspace: i64,
     written: &str,
 ) -> Result<Option<NoteId>, StoreFault> {
     let sql = "SELECT id FROM note WHERE workspace = ?1 AND folded = ?2 AND deleted_at IS NULL \
                ORDER BY title <> ?3, created_at, id LIMIT 1";
     let parameters = params![workspace, folded(written), written];
-    let by_title = rows::one(connection, sql, parameters, |row| Ok(row.get(0)?))?;
+    let by_title = rows::one(connection, sql, parameters, |row| row.get(0))?;
     if let Some(id) = by_title {
         return Ok(Some(NoteId::from_bytes(id)));
     }
@@ -99,7 +100,7 @@ pub(super) fn target_of(
                WHERE former_title.workspace = ?1 AND former_title.folded = ?2 AND deleted_at IS NULL \
                ORDER BY former_title.row DESC LIMIT 1";
     let parameters = params![workspace, folded(written)];
-    let by_former = rows::one(connection, sql, parameters, |row| Ok(row.get(0)?))?;
+    let by_former = rows::one(connection, sql, parameters, |row| row.get(0))?;
     if let Some(id) = by_former {
         return Ok(Some(NoteId::from_bytes(id)));
     }
@@ -112,7 +113,7 @@ pub(super) fn target_of(
 }
 
 /// The list is as long as there are notes that link here.
-fn backlinks(connection: &Connection, id: NoteId) -> Result<Vec<ListedNote>, StoreFault> {
+fn backlinks(connection: Connection<'_>, id: NoteId) -> Result<Vec<ListedNote>, StoreFault> {
     let mut found = Vec::new();
     for source in linking(connection, id)? {
         let sql = format!("{} WHERE note.key = ?1", rows::NOTE);
@@ -124,10 +125,10 @@ fn backlinks(connection: &Connection, id: NoteId) -> Result<Vec<ListedNote>, Sto
 }
 
 /// The keys of the notes that link to this one, none of them deleted.
-fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, StoreFault> {
+fn linking(connection: Connection<'_>, id: NoteId) -> Result<Vec<i64>, StoreFault> {
     let sql = "SELECT workspace, folded FROM note WHERE id = ?1";
     let place = rows::one(connection, sql, [id.as_bytes()], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        Ok((row.get::<i64>(0)?, row.get::<String>(1)?))
     })?;
     let Some((workspace, title)) = place else {
         return Ok(vec![]);
@@ -137,7 +138,7 @@ fn linking(connection: &Connection, id: NoteId) -> Result<Vec<i64>, StoreFault> 
 
 /// The same for a note of this workspace with this folded title.
 fn linking_to(
-    connection: &Connection,
+    connection: Connection<'_>,
     workspace: i64,
     title: &str,
     id: NoteId,
@@ -146,12 +147,12 @@ fn linking_to(
                WHERE link.workspace = ?1 AND link.folded IN (?2, ?3) AND note.deleted_at IS NULL \
                ORDER BY link.source";
     let parameters = params![workspace, title, id.to_string()];
-    let found = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+    let found = |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<String>(1)?));
     let mut candidates = rows::all(connection, sql, parameters, found)?;
     // Most notes were never called otherwise.
     let sql = "SELECT folded FROM former_title \
                WHERE note = (SELECT key FROM note WHERE id = ?1)";
-    let former: Vec<String> = rows::all(connection, sql, [id.as_bytes()], |row| Ok(row.get(0)?))?;
+    let former: Vec<String> = rows::all(connection, sql, [id.as_bytes()], |row| row.get(0))?;
     for folded in former {
         let sql = "SELECT link.source, link.target FROM link JOIN note ON note.key = link.source \
                    WHERE link.workspace = ?1 AND link.folded = ?2 AND note.deleted_at IS NULL";
@@ -184,7 +185,7 @@ fn linking_to(
 
 /// How many notes link to this one.
 pub(super) fn backlink_count(
-    connection: &Connection,
+    connection: Connection<'_>,
     workspace: i64,
     note: &Note,
 ) -> Result<u64, StoreFault> {

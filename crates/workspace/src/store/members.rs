@@ -3,9 +3,10 @@
 //! These are reads for requests and for decisions. Whoever is disabled counts as no member wherever somebody asks in
 //! their own name.
 
+use super::connection::Connection;
 use bonded_kernel::{UserId, WorkspaceId};
 use bonded_workspace_rules::{Refused, Role, Workspace, WorkspaceState};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::codes::from_word;
 use super::error::{StoreFault, WorkspaceError};
@@ -25,26 +26,28 @@ pub struct MemberStanding {
 impl WorkspaceStore {
     /// The workspace with this id, deleted ones too.
     pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, WorkspaceError> {
-        self.look_up(|connection| {
+        self.look_up(move |connection| {
             let sql = format!("{} WHERE id = ?1", rows::WORKSPACE);
             rows::one(connection, &sql, [id.as_bytes()], rows::workspace)
         })
+        .await
     }
 
     /// Names who made a workspace, as [`QueuedRuns`](super::QueuedRuns) does.
     pub async fn maker_of(&self, id: WorkspaceId) -> Result<Option<String>, WorkspaceError> {
-        self.look_up(|connection| {
+        self.look_up(move |connection| {
             let sql = "SELECT actor FROM event WHERE seq = 1 \
                  AND workspace = (SELECT key FROM workspace WHERE id = ?1)";
-            rows::one(connection, sql, [id.as_bytes()], |row| Ok(row.get(0)?))
+            rows::one(connection, sql, [id.as_bytes()], |row| row.get(0))
         })
+        .await
     }
 
     /// All workspaces, the oldest first.
     pub async fn all_workspaces(&self) -> Result<Vec<Workspace>, WorkspaceError> {
         self.read(|connection| {
             let sql = format!("{} ORDER BY key", rows::WORKSPACE);
-            rows::all(connection, &sql, [], rows::workspace)
+            rows::all(connection, &sql, params![], rows::workspace)
         })
         .await
     }
@@ -94,7 +97,7 @@ impl WorkspaceStore {
         workspace: WorkspaceId,
         user: UserId,
     ) -> Result<Option<MemberStanding>, WorkspaceError> {
-        self.look_up(|connection| {
+        self.look_up(move |connection| {
             let sql = "SELECT workspace.state, role FROM workspace \
                  LEFT JOIN member ON member.workspace = workspace.key AND user = ?2 \
                  AND NOT EXISTS (SELECT 1 FROM user WHERE user.id = ?2 AND user.state <> 'active') \
@@ -108,12 +111,13 @@ impl WorkspaceStore {
                 })
             })
         })
+        .await
     }
 }
 
 /// As the row says, whether or not the person may come in.
 pub(super) fn role_in(
-    connection: &Connection,
+    connection: Connection<'_>,
     workspace: i64,
     user: UserId,
 ) -> Result<Option<Role>, StoreFault> {
@@ -131,7 +135,7 @@ pub(super) fn role_in(
 
 /// What somebody who asks is there: who was disabled while a request of theirs was under way is nobody.
 pub(super) fn role_of_active(
-    connection: &Connection,
+    connection: Connection<'_>,
     workspace: i64,
     user: UserId,
 ) -> Result<Option<Role>, StoreFault> {
@@ -144,7 +148,10 @@ pub(super) fn role_of_active(
 }
 
 /// Refuses somebody who is kept out, or has gone, as a member: what is handed to them, nobody gets back.
-pub(super) fn check_can_join(connection: &Connection, user_id: UserId) -> Result<(), StoreFault> {
+pub(super) fn check_can_join(
+    connection: Connection<'_>,
+    user_id: UserId,
+) -> Result<(), StoreFault> {
     let sql = "SELECT state FROM user WHERE id = ?1";
     let state = rows::one(connection, sql, [user_id.as_bytes()], |row| {
         from_word(row.get_ref(0)?.as_str()?)
@@ -157,7 +164,10 @@ pub(super) fn check_can_join(connection: &Connection, user_id: UserId) -> Result
 }
 
 /// Who owns a workspace.
-pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<Vec<UserId>, StoreFault> {
+pub(super) fn owners(
+    connection: Connection<'_>,
+    workspace: i64,
+) -> Result<Vec<UserId>, StoreFault> {
     let sql = "SELECT user FROM member WHERE workspace = ?1 AND role = 'owner' ORDER BY user";
     rows::all(connection, sql, [workspace], |row| {
         Ok(UserId::from_bytes(row.get(0)?))
@@ -165,9 +175,9 @@ pub(super) fn owners(connection: &Connection, workspace: i64) -> Result<Vec<User
 }
 
 /// The owner of the installation.
-pub(super) fn owner_of_all(connection: &Connection) -> Result<Option<UserId>, StoreFault> {
+pub(super) fn owner_of_all(connection: Connection<'_>) -> Result<Option<UserId>, StoreFault> {
     let sql = "SELECT id FROM user WHERE is_owner = 1";
-    rows::one(connection, sql, [], |row| {
+    rows::one(connection, sql, params![], |row| {
         Ok(UserId::from_bytes(row.get(0)?))
     })
 }

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use super::connection::{Connection, Row};
 use bonded_kernel::{Millis, NoteId, WorkspaceId};
 use bonded_workspace_rules::{AccessScope, Metadata, Note, StoredEvent, apply};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 use serde::Serialize;
 
 use super::codes::{count, number};
@@ -168,13 +169,13 @@ impl WorkspaceStore {
 }
 
 /// Without the key, for callers outside of the store.
-fn note_now(connection: &Connection, note: NoteId) -> Result<Option<Note>, StoreFault> {
+fn note_now(connection: Connection<'_>, note: NoteId) -> Result<Option<Note>, StoreFault> {
     Ok(keyed_note(connection, note)?.map(|(_, note)| note))
 }
 
 /// The note with its key and its whole text.
 pub(super) fn keyed_note(
-    connection: &Connection,
+    connection: Connection<'_>,
     note: NoteId,
 ) -> Result<Option<(i64, Note)>, StoreFault> {
     let sql = format!("{} WHERE note.id = ?1", rows::NOTE);
@@ -187,7 +188,7 @@ pub(super) fn keyed_note(
 
 /// Folds the note from the last snapshot that is not after the version.
 pub(super) fn note_at(
-    connection: &Connection,
+    connection: Connection<'_>,
     id: NoteId,
     version: u64,
 ) -> Result<Option<Note>, StoreFault> {
@@ -210,7 +211,7 @@ pub(super) fn note_at(
 }
 
 /// Kind and deletion are part of the text of the query, so that each combination can use its index.
-fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote>, StoreFault> {
+fn listed(connection: Connection<'_>, filter: &NoteFilter) -> Result<Vec<ListedNote>, StoreFault> {
     let Some(workspace) = rows::workspace_key(connection, filter.workspace)? else {
         return Ok(vec![]);
     };
@@ -254,13 +255,8 @@ fn listed(connection: &Connection, filter: &NoteFilter) -> Result<Vec<ListedNote
          ORDER BY {order} LIMIT ?2 OFFSET ?3) ORDER BY {order}",
         rows::NOTE
     );
-    let read = |row: &rusqlite::Row<'_>| Ok(rows::note(row)?.1.into());
-    rows::all(
-        connection,
-        &sql,
-        rusqlite::params_from_iter(parameters),
-        read,
-    )
+    let read = |row: &Row<'_>| Ok(rows::note(row)?.1.into());
+    rows::all(connection, &sql, parameters, read)
 }
 
 /// So many keywords are told; more are more than a person reads.

@@ -2,9 +2,10 @@
 //!
 //! The columns are listed once, and every query that reads a person selects them in this order first.
 
+use super::connection::{Connection, Row};
 use bonded_kernel::{Millis, UserId};
 use bonded_workspace_rules::Refused;
-use rusqlite::{Connection, Row, params};
+use rusqlite::params;
 use serde::{Deserialize, Serialize};
 
 use super::codes::{at, from_word};
@@ -57,26 +58,29 @@ pub(super) fn user(row: &Row<'_>) -> Result<User, StoreFault> {
 }
 
 /// The owner of the installation.
-pub(super) fn the_owner(connection: &Connection) -> Result<Option<User>, StoreFault> {
+pub(super) fn the_owner(connection: Connection<'_>) -> Result<Option<User>, StoreFault> {
     let sql = format!("{USER} WHERE is_owner = 1");
-    rows::one(connection, &sql, [], user)
+    rows::one(connection, &sql, params![], user)
 }
 
 /// Also somebody who has gone.
-pub(super) fn find_user(connection: &Connection, id: UserId) -> Result<Option<User>, StoreFault> {
+pub(super) fn find_user(
+    connection: Connection<'_>,
+    id: UserId,
+) -> Result<Option<User>, StoreFault> {
     let sql = format!("{USER} WHERE id = ?1");
     rows::one(connection, &sql, [id.as_bytes()], user)
 }
 
 /// Whoever has this id and has not gone.
-pub(super) fn known_user(connection: &Connection, id: UserId) -> Result<User, StoreFault> {
+pub(super) fn known_user(connection: Connection<'_>, id: UserId) -> Result<User, StoreFault> {
     let found = find_user(connection, id)?.filter(|it| it.state != UserState::Deleted);
     found.ok_or_else(|| Refused::UserNotFound { user_id: id }.into())
 }
 
 /// Neither sessions nor invitations are touched; the callers do that where it is due.
 pub(super) fn set_password(
-    connection: &Connection,
+    connection: Connection<'_>,
     id: UserId,
     hash: &str,
 ) -> Result<(), StoreFault> {

@@ -8,12 +8,13 @@ mod automation;
 mod left;
 mod notes;
 
+use super::connection::Connection;
 use bonded_kernel::UserId;
 use bonded_workspace_rules::{
     Change, EventSubject, MemberFact, MemberSet, StoredEvent, Workspace, WorkspaceEvent,
     WorkspaceFact, apply,
 };
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::codes::{number, time, word};
 use super::error::StoreFault;
@@ -24,13 +25,13 @@ use super::write::WriteOutcome;
 /// The state that a change finds, and that each of its events moves on.
 #[derive(Debug)]
 pub(super) struct Projection<'a> {
-    connection: &'a Connection,
+    connection: Connection<'a>,
     loaded: LoadedView,
 }
 
 impl<'a> Projection<'a> {
     /// The view must be the one that the change was decided with.
-    pub(super) fn new(connection: &'a Connection, loaded: LoadedView) -> Self {
+    pub(super) fn new(connection: Connection<'a>, loaded: LoadedView) -> Self {
         Self { connection, loaded }
     }
 
@@ -90,17 +91,13 @@ impl<'a> Projection<'a> {
 
     /// `last_seq` is 0 until its first event is projected.
     fn insert_workspace(&mut self, stored: &StoredEvent, name: &str) -> Result<(), StoreFault> {
-        self.connection
-            .prepare_cached(
-                "INSERT INTO workspace (id, name, state, created_at, updated_at, last_seq) \
+        let key = self.connection.insert(
+            "key",
+            "INSERT INTO workspace (id, name, state, created_at, updated_at, last_seq) \
                  VALUES (?1, ?2, 'active', ?3, ?3, 0)",
-            )?
-            .execute(params![
-                stored.workspace_id.as_bytes(),
-                name,
-                time(stored.at)
-            ])?;
-        self.loaded.workspace_key = Some(self.connection.last_insert_rowid());
+            params![stored.workspace_id.as_bytes(), name, time(stored.at)],
+        )?;
+        self.loaded.workspace_key = Some(key);
         Ok(())
     }
 
@@ -112,9 +109,10 @@ impl<'a> Projection<'a> {
         words: &mut WaitingWords,
     ) -> Result<(), StoreFault> {
         self.loaded.last_seq = stored.event_seq;
-        self.connection
-            .prepare_cached("UPDATE workspace SET last_seq = ?2 WHERE key = ?1")?
-            .execute(params![self.loaded.workspace_key, number(stored.event_seq)])?;
+        self.connection.execute(
+            "UPDATE workspace SET last_seq = ?2 WHERE key = ?1",
+            params![self.loaded.workspace_key, number(stored.event_seq)],
+        )?;
         match stored.event.subject() {
             EventSubject::Workspace(_) => {
                 Workspace::apply(&mut self.loaded.view.workspace, stored);
@@ -139,16 +137,15 @@ impl<'a> Projection<'a> {
         let Some(workspace) = &self.loaded.view.workspace else {
             return Ok(());
         };
-        self.connection
-            .prepare_cached(
-                "UPDATE workspace SET name = ?2, state = ?3, updated_at = ?4 WHERE key = ?1",
-            )?
-            .execute(params![
+        self.connection.execute(
+            "UPDATE workspace SET name = ?2, state = ?3, updated_at = ?4 WHERE key = ?1",
+            params![
                 self.loaded.workspace_key,
                 workspace.name,
                 word(&workspace.state)?,
                 time(workspace.updated_at),
-            ])?;
+            ],
+        )?;
         Ok(())
     }
 
@@ -156,24 +153,25 @@ impl<'a> Projection<'a> {
     fn set_member(&mut self, member: &MemberSet) -> Result<(), StoreFault> {
         // Whom the change is about comes last.
         self.loaded.view.member = Some(member.role);
-        self.connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO member (workspace, user, role) VALUES (?1, ?2, ?3)",
-            )?
-            .execute(params![
+        self.connection.execute(
+            "INSERT INTO member (workspace, user, role) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (workspace, user) DO UPDATE SET role = excluded.role",
+            params![
                 self.loaded.workspace_key,
                 member.user_id.as_bytes(),
                 member.role.as_str(),
-            ])?;
+            ],
+        )?;
         Ok(())
     }
 
     /// The event stays, and says who was a member.
     fn remove_member(&mut self, user_id: UserId) -> Result<(), StoreFault> {
         self.loaded.view.member = None;
-        self.connection
-            .prepare_cached("DELETE FROM member WHERE workspace = ?1 AND user = ?2")?
-            .execute(params![self.loaded.workspace_key, user_id.as_bytes()])?;
+        self.connection.execute(
+            "DELETE FROM member WHERE workspace = ?1 AND user = ?2",
+            params![self.loaded.workspace_key, user_id.as_bytes()],
+        )?;
         Ok(())
     }
 

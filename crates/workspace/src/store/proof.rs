@@ -4,9 +4,9 @@
 //! Whoever lost their token, their session or their account meanwhile must not change anything, so the same proof is
 //! looked up again in the transaction.
 
+use super::connection::Connection;
 use bonded_kernel::{Hash, UserId};
 use bonded_workspace_rules::{Actor, Refused};
-use rusqlite::Connection;
 
 use super::error::StoreFault;
 use super::people::{USER, User, user};
@@ -42,7 +42,7 @@ impl Proof {
     }
 
     /// Whose it is. What was revoked, or belongs to somebody who is kept out, is nobody's.
-    fn holder(&self, connection: &Connection) -> Result<User, StoreFault> {
+    fn holder(&self, connection: Connection<'_>) -> Result<User, StoreFault> {
         let (of, hash, refused) = match self {
             Self::Token(hash) => (
                 "JOIN token ON token.user = user.id WHERE hash = ?1 AND revoked_at IS NULL",
@@ -63,7 +63,7 @@ impl Proof {
 
 impl By {
     /// Who asks; nobody does where it is the keeper.
-    fn asker(self, connection: &Connection) -> Result<Option<User>, StoreFault> {
+    fn asker(self, connection: Connection<'_>) -> Result<Option<User>, StoreFault> {
         match self {
             Self::Keeper => Ok(None),
             Self::Asker(proof) => proof.holder(connection).map(Some),
@@ -71,14 +71,14 @@ impl By {
     }
 
     /// Lets only the owner of the installation go on.
-    pub(super) fn check_owner(self, connection: &Connection) -> Result<(), StoreFault> {
+    pub(super) fn check_owner(self, connection: Connection<'_>) -> Result<(), StoreFault> {
         self.check(connection, |asker| asker.is_owner)
     }
 
     /// Lets somebody go on who looks after themselves, or the owner.
     pub(super) fn check_looks_after(
         self,
-        connection: &Connection,
+        connection: Connection<'_>,
         user_id: UserId,
     ) -> Result<(), StoreFault> {
         self.check(connection, |asker| {
@@ -89,7 +89,7 @@ impl By {
     /// Lets only the person themselves go on.
     pub(super) fn check_is(
         self,
-        connection: &Connection,
+        connection: Connection<'_>,
         user_id: UserId,
     ) -> Result<(), StoreFault> {
         self.check(connection, |asker| asker.user_id == user_id)
@@ -98,7 +98,7 @@ impl By {
     /// Lets go on whoever acts in their own name.
     pub(super) fn check_actor(
         self,
-        connection: &Connection,
+        connection: Connection<'_>,
         actor: &Actor,
     ) -> Result<(), StoreFault> {
         self.check(connection, |asker| {
@@ -110,7 +110,11 @@ impl By {
     }
 
     /// The keeper may all. Whoever asks and may not is refused in the same words, whatever was missing.
-    fn check(self, connection: &Connection, may: impl Fn(&User) -> bool) -> Result<(), StoreFault> {
+    fn check(
+        self,
+        connection: Connection<'_>,
+        may: impl Fn(&User) -> bool,
+    ) -> Result<(), StoreFault> {
         match self.asker(connection)? {
             Some(asker) if !may(&asker) => Err(Refused::NotTheOwner.into()),
             _ => Ok(()),

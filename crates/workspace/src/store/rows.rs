@@ -3,11 +3,11 @@
 //! Each query text has its columns in the order in which the function below it reads them; whoever changes one changes
 //! the other. What cannot be read is damage, never a default.
 
+use super::connection::{Connection, Parameters, Row};
 use bonded_kernel::{EventId, NoteId, RuleId, RunId, Text, WorkspaceId};
 use bonded_workspace_rules::{
     AutomationRun, Chain, Note, Operation, Rule, StoredEvent, Workspace, WorkspaceEvent,
 };
-use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 
 use super::blobs;
@@ -42,7 +42,7 @@ pub(super) const EVENT: &str = "SELECT event.row, event.id, workspace.id, seq, a
 
 /// The event and its place among all events.
 pub(super) fn event(
-    connection: &Connection,
+    connection: Connection<'_>,
     row: &Row<'_>,
 ) -> Result<(u64, StoredEvent), StoreFault> {
     let (place, mut stored) = light_event(row)?;
@@ -66,7 +66,7 @@ pub(super) fn light_event(row: &Row<'_>) -> Result<(u64, StoredEvent), StoreFaul
         at: at(row.get(4)?),
         actor: from_json(row, 8)?,
         note_id: event.note_id(),
-        version: row.get::<_, Option<i64>>(5)?.map(count),
+        version: row.get::<Option<i64>>(5)?.map(count),
         chain: Chain {
             depth: row.get(6)?,
             cause,
@@ -100,7 +100,7 @@ pub(super) fn note(row: &Row<'_>) -> Result<(i64, Note), StoreFault> {
         version: count(row.get(10)?),
         created_at: at(row.get(11)?),
         updated_at: at(row.get(12)?),
-        deleted_at: row.get::<_, Option<i64>>(13)?.map(at),
+        deleted_at: row.get::<Option<i64>>(13)?.map(at),
     };
     Ok((row.get(0)?, note))
 }
@@ -130,8 +130,8 @@ pub(super) fn run(row: &Row<'_>) -> Result<AutomationRun, StoreFault> {
         status: from_word(row.get_ref(4)?.as_str()?)?,
         depth: row.get(5)?,
         queued_at: at(row.get(6)?),
-        started_at: row.get::<_, Option<i64>>(7)?.map(at),
-        finished_at: row.get::<_, Option<i64>>(8)?.map(at),
+        started_at: row.get::<Option<i64>>(7)?.map(at),
+        finished_at: row.get::<Option<i64>>(8)?.map(at),
         error_code: row.get(9)?,
         result_json: from_json(row, 10)?,
         audit: audit
@@ -166,68 +166,56 @@ fn from_json<T: for<'de> Deserialize<'de>>(row: &Row<'_>, index: usize) -> Resul
 
 /// The first row of a query, if there is one.
 pub(super) fn one<T>(
-    connection: &Connection,
+    connection: Connection<'_>,
     sql: &str,
-    parameters: impl rusqlite::Params,
+    parameters: impl Parameters,
     read: impl FnOnce(&Row<'_>) -> Result<T, StoreFault>,
 ) -> Result<Option<T>, StoreFault> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(parameters)?;
-    let found = rows.next()?.map(read).transpose();
-    drop(rows);
-    #[cfg(test)]
-    steps::book(&statement);
-    found
+    let (mut found, mut read) = (None, Some(read));
+    connection.each_until(sql, parameters, |row| {
+        found = read.take().map(|read| read(row)).transpose()?;
+        Ok(false)
+    })?;
+    Ok(found)
 }
 
 /// Whether a query has no more rows than this; the others are not looked for.
 pub(super) fn are_at_most(
-    connection: &Connection,
+    connection: Connection<'_>,
     rows_max: usize,
     sql: &str,
-    parameters: impl rusqlite::Params,
+    parameters: impl Parameters,
 ) -> Result<bool, StoreFault> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(parameters)?;
     let mut found = 0;
-    while found <= rows_max && rows.next()?.is_some() {
+    connection.each_until(sql, parameters, |_| {
         found += 1;
-    }
-    drop(rows);
-    #[cfg(test)]
-    steps::book(&statement);
+        Ok(found <= rows_max)
+    })?;
     Ok(found <= rows_max)
 }
 
 /// All rows of a query.
 pub(super) fn all<T>(
-    connection: &Connection,
+    connection: Connection<'_>,
     sql: &str,
-    parameters: impl rusqlite::Params,
+    parameters: impl Parameters,
     mut read: impl FnMut(&Row<'_>) -> Result<T, StoreFault>,
 ) -> Result<Vec<T>, StoreFault> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(parameters)?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    connection.each(sql, parameters, |row| {
         found.push(read(row)?);
-    }
-    drop(rows);
-    #[cfg(test)]
-    steps::book(&statement);
+        Ok(())
+    })?;
     Ok(found)
 }
 
 /// The key of a workspace.
 pub(super) fn workspace_key(
-    connection: &Connection,
+    connection: Connection<'_>,
     workspace: WorkspaceId,
 ) -> Result<Option<i64>, StoreFault> {
-    let key = connection
-        .prepare_cached("SELECT key FROM workspace WHERE id = ?1")?
-        .query_row([workspace.as_bytes()], |row| row.get(0))
-        .optional()?;
-    Ok(key)
+    let sql = "SELECT key FROM workspace WHERE id = ?1";
+    one(connection, sql, [workspace.as_bytes()], |row| row.get(0))
 }
 
 /// What reading costs, counted for each thread.
@@ -242,7 +230,7 @@ pub(super) mod steps {
     }
 
     /// Adds what a statement cost to what this thread has spent.
-    pub(super) fn book(statement: &Statement<'_>) {
+    pub(in crate::store) fn book(statement: &Statement<'_>) {
         let steps = i64::from(statement.reset_status(StatementStatus::VmStep));
         STEPS.set(STEPS.get() + steps);
     }

@@ -4,15 +4,18 @@
 //! Nothing here depends on how many notes there are, but for the bounds of `order`.
 
 mod expression;
+mod fts5;
 #[cfg(test)]
 mod model;
 mod order;
 mod query;
+mod server_words;
 
+use super::connection::Connection;
 use bonded_kernel::NoteId;
 use bonded_workspace_rules::snippet;
-use rusqlite::Connection;
 
+use super::dialect::Dialect;
 use super::error::{StoreFault, WorkspaceError};
 use super::links::backlink_count;
 use super::notes::ListedNote;
@@ -20,7 +23,9 @@ use super::words::IndexRow;
 use super::workspace_store::WorkspaceStore;
 use super::{blobs, rows};
 use expression::expression;
-use order::{BOUNDS, Bounds, Match, Search};
+use fts5::Fts5;
+use order::{BOUNDS, Bounds, Match, Search, WordIndex};
+use server_words::ServerWords;
 
 pub use query::{SearchQuery, SearchSort};
 
@@ -82,12 +87,16 @@ impl WorkspaceStore {
 
 /// A query without any word finds nothing, and so does a workspace that is not there.
 fn search(
-    connection: &Connection,
+    connection: Connection<'_>,
     query: &SearchQuery,
     bounds: Bounds,
 ) -> Result<TextHits, StoreFault> {
     let workspace = rows::workspace_key(connection, query.workspace)?;
-    let (Some(workspace), Some(expression)) = (workspace, expression(query)) else {
+    let index = match workspace {
+        Some(workspace) => index(connection, workspace, query)?,
+        None => None,
+    };
+    let (Some(workspace), Some(index)) = (workspace, index) else {
         return Ok(TextHits {
             hits: vec![],
             total: 0,
@@ -96,7 +105,7 @@ fn search(
     let search = Search {
         connection,
         workspace,
-        expression: &expression,
+        index: &*index,
         bounds,
     };
     let listed = search.listed(query)?;
@@ -111,9 +120,30 @@ fn search(
     })
 }
 
+/// What finds the words of a query; `None` where nothing can be found.
+fn index<'a>(
+    connection: Connection<'a>,
+    workspace: i64,
+    query: &SearchQuery,
+) -> Result<Option<Box<dyn WordIndex + 'a>>, StoreFault> {
+    Ok(match connection.dialect() {
+        Dialect::Sqlite => expression(query).map(|expression| {
+            Box::new(Fts5 {
+                connection,
+                workspace,
+                expression,
+            }) as Box<dyn WordIndex + 'a>
+        }),
+        Dialect::Postgres => match ServerWords::new(connection, workspace, query)? {
+            Some(words) => Some(Box::new(words)),
+            None => None,
+        },
+    })
+}
+
 /// None where the note was moved or deleted since its row was found, which one state of the file rules out.
 fn hit(
-    connection: &Connection,
+    connection: Connection<'_>,
     place: IndexRow,
     score: f64,
     query: &str,

@@ -3,9 +3,10 @@
 //! A secret is no part of its rule, because members read rules, and of no event, because events are read by members and
 //! kept for good. It is kept as it is: to check a signature needs the secret itself.
 
+use super::connection::Connection;
 use bonded_kernel::{Millis, RuleId, UserId};
 use bonded_workspace_rules::{Permission, Refused};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::codes::time;
 use super::error::{StoreFault, WorkspaceError};
@@ -43,16 +44,17 @@ impl WorkspaceStore {
             check_role(transaction.connection, new.rule_id, new.user_id)?;
             let sql = match new.replaces {
                 true => {
-                    "INSERT OR REPLACE INTO rule_secret (rule, secret, made_at) VALUES (?1, ?2, ?3)"
+                    "INSERT INTO rule_secret (rule, secret, made_at) VALUES (?1, ?2, ?3) \
+                     ON CONFLICT (rule) DO UPDATE SET secret = excluded.secret, made_at = excluded.made_at"
                 }
                 false => {
-                    "INSERT OR IGNORE INTO rule_secret (rule, secret, made_at) VALUES (?1, ?2, ?3)"
+                    "INSERT INTO rule_secret (rule, secret, made_at) VALUES (?1, ?2, ?3) \
+                     ON CONFLICT DO NOTHING"
                 }
             };
             let made = transaction
                 .connection
-                .prepare_cached(sql)?
-                .execute(params![new.rule_id.as_bytes(), new.secret, time(new.at)])?;
+                .execute(sql, params![new.rule_id.as_bytes(), new.secret, time(new.at)])?;
             Ok(made > 0)
         })
         .await
@@ -65,9 +67,9 @@ impl WorkspaceStore {
 }
 
 /// Who may write the rule may say what it signs with.
-fn check_role(connection: &Connection, rule: RuleId, user: UserId) -> Result<(), StoreFault> {
+fn check_role(connection: Connection<'_>, rule: RuleId, user: UserId) -> Result<(), StoreFault> {
     let sql = "SELECT workspace FROM rule WHERE id = ?1 AND deleted = 0";
-    let workspace = rows::one(connection, sql, [rule.as_bytes()], |row| Ok(row.get(0)?))?;
+    let workspace = rows::one(connection, sql, [rule.as_bytes()], |row| row.get(0))?;
     let workspace: i64 = workspace.ok_or(Refused::RuleNotFound { rule_id: rule })?;
     let role = role_of_active(connection, workspace, user)?;
     match role.is_some_and(|role| role.may(Permission::ManageRules)) {
@@ -79,7 +81,7 @@ fn check_role(connection: &Connection, rule: RuleId, user: UserId) -> Result<(),
     }
 }
 
-fn secret(connection: &Connection, rule: RuleId) -> Result<Option<String>, StoreFault> {
+fn secret(connection: Connection<'_>, rule: RuleId) -> Result<Option<String>, StoreFault> {
     let sql = "SELECT secret FROM rule_secret WHERE rule = ?1";
-    rows::one(connection, sql, [rule.as_bytes()], |row| Ok(row.get(0)?))
+    rows::one(connection, sql, [rule.as_bytes()], |row| row.get(0))
 }

@@ -3,9 +3,10 @@
 //! Nobody is sent events: whoever follows a stream is woken and reads on from where it was, so that nothing is lost
 //! between reading and waiting, and a slow reader costs nobody anything.
 
+use super::connection::{Connection, Row};
 use bonded_kernel::{EventId, NoteId, WorkspaceId};
 use bonded_workspace_rules::StoredEvent;
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::codes::{count, number};
 use super::error::{StoreFault, WorkspaceError};
@@ -97,7 +98,7 @@ impl WorkspaceStore {
     /// The first event that a cursor of this workspace can still be before. No event is ever dropped, so it is 1.
     pub async fn min_event_seq(&self, workspace: WorkspaceId) -> Result<u64, WorkspaceError> {
         self.read(move |connection| {
-            let sql = "SELECT ifnull(min(seq), 1) FROM event WHERE workspace = (SELECT key FROM workspace WHERE id = ?1)";
+            let sql = "SELECT coalesce(min(seq), 1) FROM event WHERE workspace = (SELECT key FROM workspace WHERE id = ?1)";
             let first = rows::one(connection, sql, [workspace.as_bytes()], |row| {
                 Ok(count(row.get(0)?))
             })?;
@@ -133,7 +134,8 @@ impl WorkspaceStore {
 
     /// From the file itself, so that it also knows what other processes wrote.
     pub(super) async fn head(&self, stream: WatchedStream) -> Result<u64, WorkspaceError> {
-        self.look_up(|connection| Ok(head(connection, stream)?))
+        self.look_up(move |connection| head(connection, stream))
+            .await
     }
 
     async fn beyond(&self, stream: WatchedStream, after: u64) -> Result<(), WorkspaceError> {
@@ -143,7 +145,7 @@ impl WorkspaceStore {
 }
 
 fn events_of_workspace(
-    connection: &Connection,
+    connection: Connection<'_>,
     workspace: WorkspaceId,
     after_seq: u64,
     limit: usize,
@@ -157,7 +159,7 @@ fn events_of_workspace(
         number(after_seq),
         number(limit as u64)
     ];
-    let numbered = |row: &rusqlite::Row<'_>| rows::event(connection, row);
+    let numbered = |row: &Row<'_>| rows::event(connection, row);
     Ok(unnumbered(rows::all(
         connection, &sql, parameters, numbered,
     )?))
@@ -170,7 +172,7 @@ fn unnumbered(events: Vec<(u64, StoredEvent)>) -> Vec<StoredEvent> {
 
 /// The events of a note with versions after `after` and not after `until`, their long texts not loaded.
 pub(super) fn events_of_note(
-    connection: &Connection,
+    connection: Connection<'_>,
     note: NoteId,
     after: u64,
     until: u64,

@@ -3,12 +3,13 @@
 //! Everything that one write needs happens in the transaction of the writer: the view that decides, the events and the
 //! rows that follow. So two writes can never both be decided by the same state.
 
+use super::connection::Connection;
 use bonded_kernel::{EventId, Millis, RuleId, WorkspaceId};
 use bonded_workspace_rules::{
     Actor, AutomationRun, CLOCK_CORRECTED_MS, Chain, Change, Fire, Refused, StoredEvent,
     WorkspaceEvent, decide,
 };
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::codes::{count, json, number, time};
 use super::error::StoreFault;
@@ -50,8 +51,7 @@ impl Transaction<'_> {
         writes: &[Write],
     ) -> Result<Vec<Result<CommittedWrite, Refused>>, StoreFault> {
         if writes.len() >= MANY {
-            let cache = -MANY_CACHE_KIB;
-            self.connection.pragma_update(None, "cache_size", cache)?;
+            self.connection.keep_more(MANY_CACHE_KIB)?;
         }
         // The kernel refuses before anything is written, so that no savepoint is needed.
         let one = |write| match self.write(write) {
@@ -159,12 +159,9 @@ impl Transaction<'_> {
         projection: &Projection<'_>,
         note_key: Option<i64>,
     ) -> Result<u64, StoreFault> {
-        self.connection
-            .prepare_cached(
-                "INSERT INTO event (id, workspace, seq, at, note, version, depth, cause, request_id, actor, body) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-            )?
-            .execute(params![
+        let row = self.connection
+            .insert("row", "INSERT INTO event (id, workspace, seq, at, note, version, depth, cause, request_id, actor, body) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", params![
                 stored.event_id.as_bytes(),
                 projection.workspace_key(),
                 number(stored.event_seq),
@@ -177,7 +174,7 @@ impl Transaction<'_> {
                 json(&stored.actor)?,
                 body,
             ])?;
-        Ok(count(self.connection.last_insert_rowid()))
+        Ok(count(row))
     }
 
     /// Two engines that look at the same events exclude each other here.
@@ -190,25 +187,23 @@ impl Transaction<'_> {
             }
             .into());
         }
-        self.connection
-            .prepare_cached("INSERT OR REPLACE INTO cursor (name, value) VALUES ('events', ?1)")?
-            .execute([number(row)])?;
+        self.connection.execute(
+            "INSERT INTO cursor (name, value) VALUES ('events', ?1) \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [number(row)],
+        )?;
         Ok(())
     }
 
     /// A clock that was set back does not bring back instants that were considered, unless it had been wrong by a day.
     fn move_schedule(&self, rule: RuleId, until: Millis) -> Result<(), StoreFault> {
-        self.connection
-            .prepare_cached(
-                "INSERT INTO schedule (rule, until) VALUES (?1, ?2) \
-                 ON CONFLICT (rule) DO UPDATE SET until = \
-                 iif(until - excluded.until >= ?3, excluded.until, max(until, excluded.until))",
-            )?
-            .execute(params![
-                rule.as_bytes(),
-                time(until),
-                number(CLOCK_CORRECTED_MS)
-            ])?;
+        self.connection.execute(
+            "INSERT INTO schedule (rule, until) VALUES (?1, ?2) \
+                 ON CONFLICT (rule) DO UPDATE SET until = CASE \
+                 WHEN schedule.until - excluded.until >= ?3 OR excluded.until > schedule.until \
+                 THEN excluded.until ELSE schedule.until END",
+            params![rule.as_bytes(), time(until), number(CLOCK_CORRECTED_MS)],
+        )?;
         Ok(())
     }
 
@@ -262,8 +257,8 @@ fn chain_of(event: &WorkspaceEvent, chain: Chain) -> Chain {
 }
 
 /// The row up to which the rule engine has looked at events.
-pub(super) fn cursor(connection: &Connection) -> Result<u64, StoreFault> {
+pub(super) fn cursor(connection: Connection<'_>) -> Result<u64, StoreFault> {
     let sql = "SELECT value FROM cursor WHERE name = 'events'";
-    let found = rows::one(connection, sql, [], |row| Ok(count(row.get(0)?)))?;
+    let found = rows::one(connection, sql, params![], |row| Ok(count(row.get(0)?)))?;
     Ok(found.unwrap_or(0))
 }

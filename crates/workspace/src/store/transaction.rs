@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
+use super::connection::Connection;
 
 use super::error::StoreFault;
 use super::watched_stream::{self, WatchedStream};
@@ -14,7 +14,7 @@ use super::words::WaitingWords;
 /// One transaction of the writer.
 #[derive(Debug)]
 pub(super) struct Transaction<'a> {
-    pub(super) connection: &'a Connection,
+    pub(super) connection: Connection<'a>,
     /// How far the streams go that were written to.
     pub(super) heads: BTreeMap<WatchedStream, u64>,
     pub(super) words: WaitingWords,
@@ -29,7 +29,7 @@ pub(super) struct TransactionMark {
 
 impl<'a> Transaction<'a> {
     /// Nothing was written yet.
-    pub(super) fn new(connection: &'a Connection) -> Self {
+    pub(super) fn new(connection: Connection<'a>) -> Self {
         Self {
             connection,
             heads: BTreeMap::new(),

@@ -3,9 +3,11 @@
 //! A vector is kept as one byte for each number and a factor, a quarter of what it would be in full, because a search
 //! reads all vectors of a workspace.
 
+use super::connection::Connection;
+use super::dialect::Dialect;
 use bonded_kernel::{NoteId, WorkspaceId};
 use bonded_workspace_rules::meaning_text;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::params;
 
 use super::codes::{count, number};
 use super::error::{StoreFault, WorkspaceError};
@@ -98,12 +100,9 @@ impl WorkspaceStore {
 }
 
 /// None for a model that was never asked for.
-fn model_key(connection: &Connection, model: &str) -> Result<Option<i64>, StoreFault> {
-    let key = connection
-        .prepare_cached("SELECT key FROM model WHERE name = ?1")?
-        .query_row([model], |row| row.get(0))
-        .optional()?;
-    Ok(key)
+fn model_key(connection: Connection<'_>, model: &str) -> Result<Option<i64>, StoreFault> {
+    let sql = "SELECT key FROM model WHERE name = ?1";
+    rows::one(connection, sql, [model], |row| row.get(0))
 }
 
 /// The key of a model; a new one wants all notes.
@@ -112,8 +111,7 @@ fn add_model(transaction: &Transaction<'_>, model: &str) -> Result<i64, StoreFau
     if let Some(key) = model_key(connection, model)? {
         return Ok(key);
     }
-    connection.execute("INSERT INTO model (name) VALUES (?1)", [model])?;
-    let key = connection.last_insert_rowid();
+    let key = connection.insert("key", "INSERT INTO model (name) VALUES (?1)", [model])?;
     connection.execute(
         "INSERT INTO wanted (model, note) SELECT ?1, key FROM note WHERE deleted_at IS NULL",
         [key],
@@ -122,7 +120,11 @@ fn add_model(transaction: &Transaction<'_>, model: &str) -> Result<i64, StoreFau
 }
 
 /// In the order of their keys, so that a look which is cut off goes on where it was.
-fn wanted(connection: &Connection, model: i64, limit: u64) -> Result<Vec<UnseenNote>, StoreFault> {
+fn wanted(
+    connection: Connection<'_>,
+    model: i64,
+    limit: u64,
+) -> Result<Vec<UnseenNote>, StoreFault> {
     let sql = format!(
         "{} WHERE note.key IN (SELECT note FROM wanted WHERE model = ?1 ORDER BY note LIMIT ?2) ORDER BY note.key",
         rows::NOTE
@@ -142,7 +144,7 @@ fn wanted(connection: &Connection, model: i64, limit: u64) -> Result<Vec<UnseenN
 
 /// A vector of a note that is gone, or without a direction, is dropped. One that is late is kept, and the note stays
 /// wanted.
-fn put(connection: &Connection, model: i64, vector: &NoteVector) -> Result<(), StoreFault> {
+fn put(connection: Connection<'_>, model: i64, vector: &NoteVector) -> Result<(), StoreFault> {
     let sql = "SELECT key, workspace, version FROM note WHERE id = ?1 AND deleted_at IS NULL";
     let found = rows::one(connection, sql, [vector.note_id.as_bytes()], |row| {
         let (key, workspace): (i64, i64) = (row.get(0)?, row.get(1)?);
@@ -151,22 +153,26 @@ fn put(connection: &Connection, model: i64, vector: &NoteVector) -> Result<(), S
     let (Some((key, workspace, version)), Some(numbers)) = (found, packed(&vector.numbers)) else {
         return Ok(());
     };
-    connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO vector (model, workspace, note, numbers) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute(params![model, workspace, key, numbers])?;
+    connection.execute(
+        "INSERT INTO vector (model, workspace, note, numbers) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT (model, workspace, note) DO UPDATE SET numbers = excluded.numbers",
+        params![model, workspace, key, numbers],
+    )?;
     if version == vector.version {
-        connection
-            .prepare_cached("DELETE FROM wanted WHERE model = ?1 AND note = ?2")?
-            .execute([model, key])?;
+        connection.execute(
+            "DELETE FROM wanted WHERE model = ?1 AND note = ?2",
+            [model, key],
+        )?;
     }
     Ok(())
 }
 
+/// So many vectors of a server are in memory at once.
+const VECTORS_AT_ONCE: i64 = 2000;
+
 /// Reads every vector of the workspace once and keeps only the best, so that memory is bounded whatever there is.
 fn nearest(
-    connection: &Connection,
+    connection: Connection<'_>,
     workspace: WorkspaceId,
     model: &str,
     numbers: &[f32],
@@ -176,20 +182,29 @@ fn nearest(
     let (Some((workspace, model)), Some(wanted)) = (place, normal(numbers)) else {
         return Ok(vec![]);
     };
-    let sql = "SELECT note, numbers FROM vector WHERE model = ?1 AND workspace = ?2";
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut found = statement.query([model, workspace])?;
+    let at_once = match connection.dialect() {
+        Dialect::Sqlite => i64::MAX,
+        Dialect::Postgres => VECTORS_AT_ONCE,
+    };
+    let sql = "SELECT note, numbers FROM vector WHERE model = ?1 AND workspace = ?2 AND note > ?3 \
+               ORDER BY note LIMIT ?4";
     let mut best = Best::new(limit);
-    while let Some(row) = found.next()? {
-        let kept = row.get_ref(1)?.as_blob_or_null().unwrap_or_default();
-        if let Some(cosine) = kept.and_then(|kept| cosine(kept, &wanted)) {
-            best.offer(cosine, row.get(0)?);
-        }
+    let (mut last, mut read) = (0, at_once);
+    while read == at_once {
+        read = 0;
+        connection.each(sql, [model, workspace, last, at_once], |row| {
+            (last, read) = (row.get(0)?, read + 1);
+            let kept = row.get_ref(1)?.as_blob_or_null().unwrap_or_default();
+            if let Some(cosine) = kept.and_then(|kept| cosine(kept, &wanted)) {
+                best.offer(cosine, last);
+            }
+            Ok(())
+        })?;
     }
     let mut notes = Vec::with_capacity(limit.min(1000));
     for (cosine, key) in best.ranked {
         let sql = "SELECT id FROM note WHERE key = ?1";
-        let id = rows::one(connection, sql, [key], |row| Ok(row.get(0)?))?;
+        let id = rows::one(connection, sql, [key], |row| row.get(0))?;
         notes.extend(id.map(|id| Nearest {
             note_id: NoteId::from_bytes(id),
             cosine,

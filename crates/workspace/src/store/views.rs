@@ -3,11 +3,12 @@
 //! A view holds what `decide` asks for and nothing more, and is loaded anew for every change. Which workspace a change
 //! is in follows from what it is about, never from what the caller says, except for what is made new.
 
+use super::connection::Connection;
 use bonded_kernel::{EventId, NoteId, OperationId, RuleId, RunId, WorkspaceId};
 use bonded_workspace_rules::{
     Actor, AutomationRun, Change, IssueStanding, Operation, Proposal, View,
 };
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::codes::count;
 use super::error::StoreFault;
@@ -28,7 +29,7 @@ pub(super) struct LoadedView {
 /// The role is that of the actor as it is at this moment: somebody who was disabled meanwhile is no member. The
 /// workspace of an agent is that of its run, and none once that has ended.
 pub(super) fn load(
-    connection: &Connection,
+    connection: Connection<'_>,
     change: &Change,
     actor: &Actor,
 ) -> Result<LoadedView, StoreFault> {
@@ -58,7 +59,7 @@ impl LoadedView {
     /// Loads what the change is about and says in which workspace that is.
     fn subject(
         &mut self,
-        connection: &Connection,
+        connection: Connection<'_>,
         change: &Change,
     ) -> Result<Option<WorkspaceId>, StoreFault> {
         match change {
@@ -104,7 +105,7 @@ impl LoadedView {
     /// What is about rules, runs and operations.
     fn automation(
         &mut self,
-        connection: &Connection,
+        connection: Connection<'_>,
         change: &Change,
     ) -> Result<Option<WorkspaceId>, StoreFault> {
         match change {
@@ -167,7 +168,7 @@ impl LoadedView {
     /// Deleted notes too: they can be restored, and their ids are taken.
     fn note(
         &mut self,
-        connection: &Connection,
+        connection: Connection<'_>,
         id: NoteId,
     ) -> Result<Option<WorkspaceId>, StoreFault> {
         if let Some((key, note)) = keyed_note(connection, id)? {
@@ -180,7 +181,7 @@ impl LoadedView {
     /// A deleted rule is as good as none.
     fn rule(
         &mut self,
-        connection: &Connection,
+        connection: Connection<'_>,
         id: RuleId,
     ) -> Result<Option<WorkspaceId>, StoreFault> {
         let found = rule(connection, id)?.filter(|found| !found.is_deleted);
@@ -191,7 +192,7 @@ impl LoadedView {
     /// An issue is named by the event that recorded it.
     fn issue(
         &mut self,
-        connection: &Connection,
+        connection: Connection<'_>,
         id: EventId,
     ) -> Result<Option<WorkspaceId>, StoreFault> {
         let sql = "SELECT workspace.id, issue.closed IS NOT NULL FROM event JOIN issue ON issue.event = event.row \
@@ -208,7 +209,7 @@ impl LoadedView {
     /// The note that a file belongs to, deleted ones too.
     fn attachment(
         &mut self,
-        connection: &Connection,
+        connection: Connection<'_>,
         id: EventId,
     ) -> Result<Option<WorkspaceId>, StoreFault> {
         let sql = "SELECT note.id, attachment.removed IS NOT NULL FROM event \
@@ -225,7 +226,11 @@ impl LoadedView {
     }
 
     /// The note that the operation would write, as it is now.
-    fn proposal(&mut self, connection: &Connection, proposal: &Proposal) -> Result<(), StoreFault> {
+    fn proposal(
+        &mut self,
+        connection: Connection<'_>,
+        proposal: &Proposal,
+    ) -> Result<(), StoreFault> {
         let note = match proposal {
             Proposal::CreateNote(new) => new.note_id,
             Proposal::UpdateNote(write) => write.note_id,
@@ -238,13 +243,13 @@ impl LoadedView {
     /// Nothing is loaded where there is no such workspace; `decide` refuses then.
     fn workspace(
         &mut self,
-        connection: &Connection,
+        connection: Connection<'_>,
         id: WorkspaceId,
         actor: &Actor,
     ) -> Result<(), StoreFault> {
         let sql = "SELECT id, name, state, created_at, updated_at, key, last_seq FROM workspace WHERE id = ?1";
         let found = rows::one(connection, sql, [id.as_bytes()], |row| {
-            Ok((rows::workspace(row)?, row.get(5)?, row.get::<_, i64>(6)?))
+            Ok((rows::workspace(row)?, row.get(5)?, row.get::<i64>(6)?))
         })?;
         let Some((workspace, key, last_seq)) = found else {
             return Ok(());
@@ -260,14 +265,17 @@ impl LoadedView {
 }
 
 /// A rule, deleted ones too.
-pub(super) fn rule(connection: &Connection, id: RuleId) -> Result<Option<StoredRule>, StoreFault> {
+pub(super) fn rule(
+    connection: Connection<'_>,
+    id: RuleId,
+) -> Result<Option<StoredRule>, StoreFault> {
     let sql = format!("{} WHERE rule.id = ?1", rows::RULE);
     rows::one(connection, &sql, [id.as_bytes()], rows::rule)
 }
 
 /// Whatever its status is.
 pub(super) fn run(
-    connection: &Connection,
+    connection: Connection<'_>,
     id: &RunId,
 ) -> Result<Option<AutomationRun>, StoreFault> {
     let sql = format!("{} WHERE run.id = ?1", rows::RUN);
@@ -276,7 +284,7 @@ pub(super) fn run(
 
 /// Where an event happened; an instant of a schedule, or a launch, is none.
 fn workspace_of(
-    connection: &Connection,
+    connection: Connection<'_>,
     event: EventId,
 ) -> Result<Option<WorkspaceId>, StoreFault> {
     let sql = "SELECT workspace.id FROM event JOIN workspace ON workspace.key = event.workspace \
@@ -288,7 +296,7 @@ fn workspace_of(
 
 /// The run that this event made this rule queue.
 pub(super) fn run_of(
-    connection: &Connection,
+    connection: Connection<'_>,
     rule: RuleId,
     event: EventId,
 ) -> Result<Option<AutomationRun>, StoreFault> {
@@ -299,7 +307,7 @@ pub(super) fn run_of(
 
 /// Judged ones too, so that a decision which is repeated is found.
 pub(super) fn operation(
-    connection: &Connection,
+    connection: Connection<'_>,
     id: OperationId,
 ) -> Result<Option<Operation>, StoreFault> {
     let sql = format!("{} WHERE id = ?1", rows::OPERATION);
@@ -307,15 +315,15 @@ pub(super) fn operation(
 }
 
 /// Without those that were removed.
-fn attachment_count(connection: &Connection, note: Option<i64>) -> Result<u64, StoreFault> {
+fn attachment_count(connection: Connection<'_>, note: Option<i64>) -> Result<u64, StoreFault> {
     let sql = "SELECT count(*) FROM attachment WHERE note = ?1 AND removed IS NULL";
     let found = rows::one(connection, sql, [note], |row| Ok(count(row.get(0)?)))?;
     Ok(found.unwrap_or(0))
 }
 
 /// Gives the next operation its index.
-fn operation_count(connection: &Connection, run: &RunId) -> Result<u32, StoreFault> {
+fn operation_count(connection: Connection<'_>, run: &RunId) -> Result<u32, StoreFault> {
     let sql = "SELECT count(*) FROM operation WHERE run = ?1";
-    let found = rows::one(connection, sql, [run.as_str()], |row| Ok(row.get(0)?))?;
+    let found = rows::one(connection, sql, [run.as_str()], |row| row.get(0))?;
     Ok(found.unwrap_or(0))
 }

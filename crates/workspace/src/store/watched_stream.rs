@@ -3,9 +3,12 @@
 //! A position is a number that only grows, so that waiting is waiting for a larger one.
 
 use bonded_kernel::WorkspaceId;
-use rusqlite::Connection;
+use rusqlite::params;
 
 use super::codes::count;
+use super::connection::{Connection, Row};
+use super::error::StoreFault;
+use super::rows;
 
 /// What one can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,17 +21,21 @@ pub(super) enum WatchedStream {
 }
 
 /// How far a stream goes; 0 before its first event.
-pub(super) fn head(connection: &Connection, stream: WatchedStream) -> rusqlite::Result<u64> {
-    let head: i64 = match stream {
-        WatchedStream::All => connection
-            .prepare_cached("SELECT ifnull(max(row), 0) FROM event")?
-            .query_row([], |row| row.get(0))?,
-        WatchedStream::Access => connection
-            .prepare_cached("SELECT version FROM access_version")?
-            .query_row([], |row| row.get(0))?,
-        WatchedStream::Workspace(id) => connection
-            .prepare_cached("SELECT ifnull(max(last_seq), 0) FROM workspace WHERE id = ?1")?
-            .query_row([id.as_bytes()], |row| row.get(0))?,
+pub(super) fn head(connection: Connection<'_>, stream: WatchedStream) -> Result<u64, StoreFault> {
+    let read = |row: &Row<'_>| row.get(0);
+    let head: Option<i64> = match stream {
+        WatchedStream::All => {
+            let sql = "SELECT coalesce(max(row), 0) FROM event";
+            rows::one(connection, sql, params![], read)?
+        }
+        WatchedStream::Access => {
+            let sql = "SELECT version FROM access_version";
+            rows::one(connection, sql, params![], read)?
+        }
+        WatchedStream::Workspace(id) => {
+            let sql = "SELECT coalesce(max(last_seq), 0) FROM workspace WHERE id = ?1";
+            rows::one(connection, sql, [id.as_bytes()], read)?
+        }
     };
-    Ok(count(head))
+    Ok(count(head.unwrap_or(0)))
 }

@@ -9,13 +9,16 @@ use std::thread::JoinHandle;
 
 use bonded_state::StoreError;
 use bonded_state::Watchers;
+use bonded_state::database::ServerDatabase;
 use bonded_state::sqlite::file::{Layout, StoreFile};
-use rusqlite::Connection;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use super::connection::Connection;
 use super::error::{StoreFault, WorkspaceError};
-use super::readers::{self, Readers};
+use super::place::Place;
+use super::readers::Readers;
+use super::server_writer::ServerWriter;
 use super::transaction::Transaction;
 use super::watched_stream::WatchedStream;
 use super::words;
@@ -37,10 +40,10 @@ pub(super) const LAYOUT: Layout = Layout {
     checkpoint_pages: 4000,
 };
 
-/// The workspaces in one file. Dropping it finishes what was queued, then closes the file.
+/// The workspaces in one file, or on one server. Dropping it finishes what was queued, then closes it.
 #[derive(Debug)]
 pub struct WorkspaceStore {
-    file: StoreFile,
+    place: Place,
     /// `None` only while dropping.
     jobs: Option<mpsc::Sender<Box<dyn WriteJob>>>,
     writer: Option<JoinHandle<()>>,
@@ -69,8 +72,8 @@ impl WorkspaceStore {
         }
         let file = StoreFile::new(path, &LAYOUT)?.to_read()?;
         Ok(Self {
-            readers: Arc::new(Readers::new(file.clone())),
-            file,
+            readers: Arc::new(Readers::of_file(file.clone())),
+            place: Place::File(file),
             jobs: None,
             writer: None,
             watchers: Arc::default(),
@@ -80,33 +83,45 @@ impl WorkspaceStore {
     /// Words that an older build left out are indexed before anybody can search.
     fn start(file: StoreFile) -> Result<Self, WorkspaceError> {
         let mut connection = file.open_for_writing()?;
-        words::fill(&mut connection).map_err(|fault| readers::error(&file, fault))?;
+        let place = Place::File(file.clone());
+        words::fill(&mut connection).map_err(|fault| place.error(fault))?;
         let identity = file.identity()?;
         let watchers = Arc::<Watchers<WatchedStream>>::default();
         let (jobs, queue) = mpsc::channel();
         let file_of_it = (file.clone(), identity);
         let writer = StoreWriter::new(connection, file_of_it, queue, watchers.clone());
-        let thread = std::thread::Builder::new().name("bonded-workspace".into());
-        let writer = thread
-            .spawn(move || writer.run())
-            .map_err(|error| file.io(&error))?;
+        let writer = thread(move || writer.run()).map_err(|error| file.io(&error))?;
         Ok(Self {
-            readers: Arc::new(Readers::new(file.clone())),
-            file,
+            readers: Arc::new(Readers::of_file(file)),
+            place,
             jobs: Some(jobs),
             writer: Some(writer),
             watchers,
         })
     }
 
-    /// The files that are the store: nobody else may touch them.
+    /// The workspaces on a server, whose schema is [`SERVER_SCHEMA`](super::SERVER_SCHEMA). Several processes may use one.
+    pub fn on_server(database: Arc<dyn ServerDatabase>) -> Result<Self, WorkspaceError> {
+        let place = Place::Server(database.clone());
+        let watchers = Arc::<Watchers<WatchedStream>>::default();
+        let (jobs, queue) = mpsc::channel();
+        let writer = ServerWriter::new(database.clone(), queue, watchers.clone());
+        let writer = thread(move || writer.run()).map_err(|error| StoreError::Io {
+            file: database.label().into(),
+            why: error.to_string(),
+        })?;
+        Ok(Self {
+            readers: Arc::new(Readers::of_server(database)),
+            place,
+            jobs: Some(jobs),
+            writer: Some(writer),
+            watchers,
+        })
+    }
+
+    /// The files that are the store: nobody else may touch them. There are none where it is on a server.
     pub fn files(&self) -> Vec<PathBuf> {
-        let beside = |end: &str| {
-            let mut name = self.file.path().into_os_string();
-            name.push(end);
-            PathBuf::from(name)
-        };
-        ["", "-wal", "-shm", "-journal"].map(beside).into()
+        self.place.files()
     }
 
     /// Lets the writer do something in a transaction and waits until that is synced.
@@ -117,43 +132,55 @@ impl WorkspaceStore {
         let (done, answer) = oneshot::channel();
         let job = Box::new(AwaitedWrite::new(make, done));
         let Some(jobs) = &self.jobs else {
-            return Err(self.file.not_writable("it was opened to be read").into());
+            return Err(self.place.not_writable("it was opened to be read").into());
         };
         let is_sent = jobs.send(job).is_ok();
         match answer.await {
             Ok(result) if is_sent => result,
-            _ => Err(self.file.closed().into()),
+            _ => Err(self.place.closed().into()),
         }
     }
 
     /// Reads where it may block; a runtime that has one thread is that of one program for one person.
     pub(super) async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, StoreFault> + Send + 'static,
+        read: impl FnOnce(Connection<'_>) -> Result<T, StoreFault> + Send + 'static,
     ) -> Result<T, WorkspaceError> {
-        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+        let is_single = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
+        if is_single && !self.readers.are_elsewhere() {
             return self.readers.read(read);
         }
         let readers = self.readers.clone();
         let turn = readers.turn().await;
-        let read = move || {
+        self.off_the_runtime(move || {
             let result = readers.read(read);
             drop(turn);
             result
-        };
+        })
+        .await
+    }
+
+    async fn off_the_runtime<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
+    ) -> Result<T, WorkspaceError> {
         match tokio::task::spawn_blocking(read).await {
             Ok(result) => result,
-            Err(_) => Err(self.file.closed().into()),
+            Err(_) => Err(self.place.closed().into()),
         }
     }
 
-    /// Looks something up with one statement, here and now: what takes microseconds is not worth the way to another
-    /// thread and back.
-    pub(super) fn look_up<T>(
+    /// Looks something up with one statement. In a file that takes microseconds, which is not worth the way to another
+    /// thread and back: it is done here and now. A server is waited for elsewhere.
+    pub(super) async fn look_up<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, StoreFault>,
+        read: impl FnOnce(Connection<'_>) -> Result<T, StoreFault> + Send + 'static,
     ) -> Result<T, WorkspaceError> {
-        self.readers.look_up(read)
+        if !self.readers.are_elsewhere() {
+            return self.readers.look_up(read);
+        }
+        let readers = self.readers.clone();
+        self.off_the_runtime(move || readers.look_up(read)).await
     }
 }
 
@@ -168,4 +195,10 @@ impl Drop for WorkspaceStore {
             let _joined = writer.join();
         }
     }
+}
+
+/// The thread that writes.
+fn thread(run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    let thread = std::thread::Builder::new().name("bonded-workspace".into());
+    thread.spawn(run)
 }

@@ -7,8 +7,10 @@ use std::sync::mpsc::Receiver;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::connection as sql;
 use super::error::{StoreFault, WorkspaceError};
-use super::readers::{error, set_up};
+use super::place::Place;
+use super::readers::set_up;
 use super::transaction::Transaction;
 use super::watched_stream::{self, WatchedStream};
 use bonded_state::Watchers;
@@ -113,7 +115,7 @@ impl StoreWriter {
                 self.commit(group);
             }
             let head = |connection: &Connection, stream: &WatchedStream| {
-                watched_stream::head(connection, *stream).map(Some)
+                watched_stream::head(sql::Connection::File(connection), *stream).map(Some)
             };
             self.poll.look(&self.connection, &self.watchers, head);
         }
@@ -127,7 +129,7 @@ impl StoreWriter {
                 // What fails here fails again, and louder, when the next group begins.
                 let _ = self.execute("ROLLBACK");
             }
-            error(&self.file, fault)
+            Place::File(self.file.clone()).error(fault)
         });
         // Looked at after the commit: what is acknowledged was in the file under the path.
         let committed = committed.and_then(|made| {
@@ -152,9 +154,9 @@ impl StoreWriter {
     }
 
     /// One immediate transaction for the whole group: the lock of the file is taken once, and the disk is synced once.
-    fn transact(&self, group: &mut [Box<dyn WriteJob>]) -> Result<Committed, StoreFault> {
+    fn transact(&self, group: &mut [Box<dyn WriteJob>]) -> Result<Made, StoreFault> {
         self.execute("BEGIN IMMEDIATE")?;
-        let mut transaction = Transaction::new(&self.connection);
+        let mut transaction = Transaction::new(sql::Connection::File(&self.connection));
         let results = match group {
             // A job that is alone is taken back with its transaction. Under a savepoint SQLite keeps every page that is
             // changed, and looks through all that it keeps after each statement: a job of many writes takes ten times as
@@ -186,7 +188,7 @@ impl StoreWriter {
                 Err(fault) => {
                     transaction.back_to(mark);
                     self.execute("ROLLBACK TO job")?;
-                    Err(error(&self.file, fault))
+                    Err(Place::File(self.file.clone()).error(fault))
                 }
             };
             self.execute("RELEASE job")?;
@@ -202,7 +204,7 @@ impl StoreWriter {
 }
 
 /// What came of each job, and how far the streams go now.
-type Committed = (
+pub(super) type Made = (
     Vec<Result<(), WorkspaceError>>,
     std::collections::BTreeMap<WatchedStream, u64>,
 );

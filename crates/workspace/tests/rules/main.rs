@@ -4,6 +4,7 @@ mod actions;
 mod config;
 mod cron;
 mod engine;
+mod place;
 mod plain;
 mod schedules;
 mod turns;

@@ -23,6 +23,8 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::place;
+
 pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);
 const OWNER: UserId = UserId::from_bytes([2; 16]);
 /// 2026-01-01T00:00:00Z
@@ -122,11 +124,6 @@ pub(crate) fn until_cancelled(
     })
 }
 
-fn open(dir: &Path) -> Arc<WorkspaceStore> {
-    let store = WorkspaceStore::open(&dir.join("workspace.db"));
-    Arc::new(store.expect("the store opens"))
-}
-
 /// A server whose rules may use the directory `agents` beside its data directory.
 pub(crate) fn around(dir: &Path) -> HostSurroundings {
     around_with(dir, &[])
@@ -153,7 +150,7 @@ impl World {
     ) -> Self {
         let dir = TempDir::new().expect("a directory");
         let world = Self {
-            store: open(dir.path()),
+            store: Arc::new(place::open(dir.path()).await),
             clock: Arc::new(SetClock(watch::Sender::new(NEW_YEAR))),
             conducted: Arc::new(Conducted {
                 conduct: Box::new(conduct),

@@ -1,4 +1,4 @@
-//! A store in a directory of its own, and short ways to write to it.
+//! A store of its own, and short ways to write to it. Where it is kept is said by `place`.
 
 use bonded_kernel::{Millis, NoteId, UserId, WorkspaceId};
 use bonded_workspace::store::{
@@ -7,21 +7,22 @@ use bonded_workspace::store::{
 use bonded_workspace_rules::{
     Actor, Chain, Change, NewNote, Note, NoteEdit, NoteWrite, Refused, Role,
 };
-use tempfile::TempDir;
+
+use crate::place::Place;
 
 pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([1; 16]);
 pub(crate) const OWNER: UserId = UserId::from_bytes([2; 16]);
 
 pub(crate) struct World {
     pub(crate) store: WorkspaceStore,
-    pub(crate) dir: TempDir,
+    pub(crate) place: Place,
 }
 
 /// A store with one workspace, whose owner is [`OWNER`].
 pub(crate) async fn world() -> World {
-    let dir = TempDir::new().expect("a temporary directory can be made");
-    let store = WorkspaceStore::open(&dir.path().join("workspace.db")).expect("the store opens");
-    let world = World { store, dir };
+    let place = Place::new().await;
+    let store = place.open();
+    let world = World { store, place };
     let change = Change::CreateWorkspace {
         workspace_id: WORKSPACE,
         name: "home".into(),

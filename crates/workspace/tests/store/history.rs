@@ -167,6 +167,7 @@ async fn check(world: &World, accepted: u64) {
 #[test]
 fn a_note_is_the_fold_of_its_events_at_every_version() {
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
         .build()
         .expect("it starts");
     let config = ProptestConfig {

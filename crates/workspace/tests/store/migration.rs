@@ -66,16 +66,16 @@ const BACK: [&str; 6] = [
 
 /// The store as a build of a format left it, opened by this one.
 fn reopened(world: World, format: usize) -> World {
-    let World { store, dir } = world;
+    let World { store, place } = world;
     drop(store);
-    let file = dir.path().join("workspace.db");
+    let file = place.file();
     let connection = Connection::open(&file).expect("the file opens");
     for back in &BACK[..7 - format] {
         connection.execute_batch(back).expect("it is taken back");
     }
     drop(connection);
     let store = WorkspaceStore::open_existing(&file).expect("it is brought to this format");
-    World { store, dir }
+    World { store, place }
 }
 
 async fn titles(store: &WorkspaceStore, text: &str, kind: Option<&str>) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::{Millis, UserId};
-use bonded_workspace::store::{NoteFilter, NoteSort, Page, WorkspaceStore};
+use bonded_workspace::store::{NoteFilter, NoteSort, Page};
 use bonded_workspace_rules::{Change, NoteEdit, NoteWrite, PatchOp, Role};
 
 use crate::common::{OWNER, WORKSPACE, by, edit, keyed, new_note, note, note_id, world};
@@ -270,8 +270,7 @@ async fn what_somebody_may_not_do_is_refused_at_the_commit() {
 #[tokio::test]
 async fn a_stream_is_read_without_gap_and_wakes_those_who_wait() {
     let world = world().await;
-    let path = world.dir.path().join("workspace.db");
-    let other = WorkspaceStore::open_existing(&path).expect("two may open it");
+    let other = world.place.open();
     for number in 1..=20 {
         world.add(number, &format!("note {number}"), "text").await;
     }
@@ -296,26 +295,6 @@ async fn a_stream_is_read_without_gap_and_wakes_those_who_wait() {
     let done = tokio::time::timeout(Duration::from_secs(5), all).await;
     let (one, any, ()) = done.expect("a write of another process is seen");
     assert_eq!((one, any), (Ok(()), Ok(())));
-}
-
-#[tokio::test]
-async fn what_happened_cannot_be_changed_or_taken_away() {
-    let world = world().await;
-    world.add(1, "first", &"long ".repeat(1000)).await;
-    let path = world.dir.path().join("workspace.db");
-    let file = rusqlite::Connection::open(path).expect("it opens");
-    let table = [
-        "UPDATE event SET body = '{}'",
-        "DELETE FROM event",
-        "INSERT OR REPLACE INTO event SELECT * FROM event WHERE row = 1",
-        "UPDATE blob SET bytes = x''",
-        "DELETE FROM blob",
-        "INSERT OR REPLACE INTO blob (rowid, hash, packed, bytes) SELECT rowid, hash, 0, x'' FROM blob",
-    ];
-    for sql in table {
-        let error = file.execute(sql, []).expect_err(sql);
-        assert!(error.to_string().contains("append-only"), "{sql}: {error}");
-    }
 }
 
 #[tokio::test]

@@ -138,12 +138,11 @@ async fn notes_that_are_written_several_times_at_once_are_found_as_they_are_at_t
         assert_eq!(titles(&world, text).await, expected, "{text}");
     }
     // Nothing is left of what they held meanwhile.
-    let file = rusqlite::Connection::open(world.dir.path().join("workspace.db")).expect("it opens");
-    let indexed = "SELECT count(*) FROM words";
-    let rows: i64 = file
-        .query_row(indexed, [], |row| row.get(0))
-        .expect("it counts");
-    assert_eq!(rows, 3, "one for each note that is not deleted");
+    assert_eq!(
+        world.place.indexed(),
+        3,
+        "one for each note that is not deleted"
+    );
 }
 
 #[tokio::test]
@@ -274,6 +273,7 @@ async fn another_workspace_is_never_searched() {
 #[test]
 fn no_query_fails() {
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
         .build()
         .expect("it starts");
     let world = runtime.block_on(async {

@@ -3,10 +3,14 @@
 //! A file is whatever its sender says it is, so that nothing here is ever shown by a browser: it is downloaded, with a
 //! type that says nothing.
 
-use bonded_kernel::{EventId, NoteId};
-use bonded_workspace::attachments::sniffed;
+use std::io;
+
+use bonded_kernel::{EventId, Hash, NoteId};
+use bonded_workspace::attachments::{KeptContent, sniffed};
 use bonded_workspace::store::ListedAttachment;
 use bonded_workspace_rules::{Attachment, Change, Code, Permission};
+
+use bonded_web::body_room::HeldBytes;
 
 use super::notes::no_note;
 use crate::json_api::answer::{CreatedJson, FileAnswer, NoContent, OkJson};
@@ -25,23 +29,25 @@ pub(in crate::workspace) async fn attach(
     permit(&ask, note.workspace_id, Permission::WriteNotes).await?;
     let name = ask.query.text("name").unwrap_or_default().to_owned();
     let content = ask.take_raw();
-    let files = ask.site.attachments.clone();
     let (content_type, bytes) = (sniffed(&content), content.len() as u64);
-    let kept = tokio::task::spawn_blocking(move || files.keep(&content)).await;
-    // Pending until its event is there.
-    let kept = kept.map_err(|_| not_kept())?.map_err(|error| {
-        tracing::error!("error: an attachment cannot be kept: {error}");
-        not_kept()
-    })?;
+    let (hash, kept) = match ask.site.store.is_shared() {
+        true => (ask.site.store.keep_content(content.to_vec()).await?, None),
+        false => {
+            let kept = keep_file(&ask, content).await?;
+            (kept.hash, Some(kept))
+        }
+    };
     let change = Change::Attach(Attachment {
         note_id,
         name,
         content_type: content_type.to_owned(),
         bytes,
-        hash: kept.hash,
+        hash,
     });
     let written = ask.write(change).await?;
-    kept.settle();
+    if let Some(kept) = kept {
+        kept.settle();
+    }
     let event = written.events.into_iter().next();
     let event = event.ok_or_else(not_kept)?;
     let listed = ListedAttachment {
@@ -49,6 +55,28 @@ pub(in crate::workspace) async fn attach(
         removed_at: None,
     };
     Ok(CreatedJson(answer(&listed)?))
+}
+
+/// Pending until its event is there.
+async fn keep_file(ask: &WorkspaceAsk, content: HeldBytes) -> Result<KeptContent, ApiRefusal> {
+    let files = ask.site.attachments.clone();
+    let kept = tokio::task::spawn_blocking(move || files.keep(&content)).await;
+    kept.map_err(|_| not_kept())?.map_err(|error| {
+        tracing::error!("error: an attachment cannot be kept: {error}");
+        not_kept()
+    })
+}
+
+/// From the shared store, else from its file.
+async fn content(ask: &WorkspaceAsk, hash: Hash, bytes: u64) -> io::Result<Vec<u8>> {
+    if ask.site.store.is_shared() {
+        let found = ask.site.store.content(hash).await;
+        let found = found.map_err(io::Error::other)?;
+        return found.ok_or_else(|| io::ErrorKind::NotFound.into());
+    }
+    let files = ask.site.attachments.clone();
+    let read = tokio::task::spawn_blocking(move || files.read(&hash, bytes)).await;
+    read.map_err(io::Error::other)?
 }
 
 fn not_kept() -> ApiRefusal {
@@ -84,14 +112,10 @@ pub(in crate::workspace) async fn download(ask: WorkspaceAsk) -> Result<FileAnsw
     let event = found.ok_or_else(missing)?.event;
     permit(&ask, event.workspace_id, Permission::ReadNotes).await?;
     let attachment = event.event.attachment().ok_or_else(missing)?.clone();
-    let files = ask.site.attachments.clone();
-    let read =
-        tokio::task::spawn_blocking(move || files.read(&attachment.hash, attachment.bytes)).await;
-    let unreadable =
-        || ApiRefusal::internal("the file cannot be read; the log of the server says why");
-    let content = read.map_err(|_| unreadable())?.map_err(|error| {
+    let read = content(&ask, attachment.hash, attachment.bytes).await;
+    let content = read.map_err(|error| {
         tracing::error!("error: attachment {id} cannot be read: {error}");
-        unreadable()
+        ApiRefusal::internal("the file cannot be read; the log of the server says why")
     })?;
     let name = event.event.attachment().map(|it| it.name.clone());
     Ok(FileAnswer {

@@ -83,7 +83,7 @@ pub(in crate::workspace) async fn login(
     let given = body.read()?;
     let site = ask.site.clone();
     let account = *Hash::of(folded(&given.username).as_bytes()).as_bytes();
-    let attempt = site.guesses.begin(ask.from, account)?;
+    let attempt = site.begin_guess(ask.from, account).await?;
     let (user, hashed) = match site.store.user_named(given.username).await? {
         Some((user, hashed)) if user.state == UserState::Active => (Some(user), hashed),
         _ => (None, None),
@@ -104,7 +104,7 @@ pub(in crate::workspace) async fn login(
             "this name and password do not match",
         )
     })?;
-    site.guesses.right(&attempt);
+    site.right_guess(&attempt).await?;
     let (session, csrf_token) = (random_token()?, random_token()?);
     let now = site.now();
     let expires_at = Millis(now.0.saturating_add(SESSION_SECONDS * 1000));

@@ -86,7 +86,7 @@ pub(in crate::workspace) async fn receive(
     let is_signed = secret.verify(id, timestamp, &sent, signature);
     let hook = hook.filter(|_| is_signed && envelope.is_fresh(&ask));
     let rule_id = hook.ok_or_else(refused)?;
-    ask.site.hooks.take(rule_id)?;
+    ask.site.hooks.take(&ask.site.store, rule_id).await?;
     let write = Write {
         actor: Actor::System,
         at: ask.site.now(),

@@ -138,7 +138,7 @@ pub(in crate::workspace) async fn set_password(
     let mut old = None;
     if user.has_password {
         let account = *Hash::of(folded(&user.name).as_bytes()).as_bytes();
-        let attempt = site.guesses.begin(ask.from, account)?;
+        let attempt = site.begin_guess(ask.from, account).await?;
         let hashed = site.store.password_of(user.user_id).await?;
         let current = given.current_password.unwrap_or_default();
         old = site.fits(user.user_id, current, hashed).await?;
@@ -146,7 +146,7 @@ pub(in crate::workspace) async fn set_password(
             let message = "current_password is missing or wrong; if you forgot it, ask the owner for an invitation";
             return Err(ApiRefusal::new(Code::InvalidCredentials, message));
         }
-        site.guesses.right(&attempt);
+        site.right_guess(&attempt).await?;
     }
     let hashed = site.hash_password(given.password).await?;
     let store = &site.store;

@@ -42,7 +42,8 @@ pub(in crate::workspace) async fn search(
             offset: ask.query.number("offset", 0, 0..=i64::MAX as u64)?,
         },
     };
-    ask.site.searches.take(ask.caller()?.user_id)?;
+    let (site, user) = (&ask.site, ask.caller()?.user_id);
+    site.searches.take(&site.store, user).await?;
     permit(&ask, workspace_id, Permission::ReadNotes).await?;
     let text = query.query.clone();
     let embedder = ask.site.embedder.as_deref();

@@ -26,7 +26,7 @@ pub(super) async fn apply(
     patch: Patch,
 ) -> Result<SocketMessage, ApiRefusal> {
     let user_id = caller.user_id;
-    site.writes.take(user_id)?;
+    site.writes.take(&site.store, user_id).await?;
     let key = patch.idempotency_key.clone();
     if !(1..=KEY_CHARS_MAX).contains(&key.chars().count()) {
         return Err(ApiRefusal::bad(format!(

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::store::connection::Connection;
 use bonded_kernel::{Hash, Millis, UserId};
 use bonded_workspace_rules::Refused;
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::revocation::{end_sessions, forget_invitations};
 use crate::store::codes::{at, time};
@@ -20,13 +21,14 @@ use crate::store::workspace_store::WorkspaceStore;
 impl WorkspaceStore {
     /// The hash of a person's password.
     pub async fn password_of(&self, user_id: UserId) -> Result<Option<String>, WorkspaceError> {
-        self.look_up(|connection| {
+        self.look_up(move |connection| {
             let sql = "SELECT password FROM user WHERE id = ?1";
             let found = rows::one(connection, sql, [user_id.as_bytes()], |row| {
-                Ok(row.get::<_, Option<String>>(0)?)
+                row.get::<Option<String>>(0)
             })?;
             Ok(found.flatten())
         })
+        .await
     }
 
     /// Gives a person a password, which the caller has hashed. Whoever came in with the old one is out.
@@ -138,7 +140,8 @@ impl WorkspaceStore {
         now: Millis,
     ) -> Result<Option<User>, WorkspaceError> {
         let hash = Hash::of(invitation.as_bytes());
-        self.look_up(|connection| invited(connection, &hash, now))
+        self.look_up(move |connection| invited(connection, &hash, now))
+            .await
     }
 
     /// Uses an invitation up: the password is that of whoever was invited. `None` where it is not good any more.
@@ -161,7 +164,11 @@ impl WorkspaceStore {
 }
 
 /// Also the state of the account is looked at: an invitation of somebody who was disabled opens nothing.
-fn invited(connection: &Connection, hash: &Hash, now: Millis) -> Result<Option<User>, StoreFault> {
+fn invited(
+    connection: Connection<'_>,
+    hash: &Hash,
+    now: Millis,
+) -> Result<Option<User>, StoreFault> {
     let sql = format!(
         "{USER} JOIN invitation ON invitation.user = user.id WHERE hash = ?1 AND expires_at > ?2"
     );
@@ -171,11 +178,11 @@ fn invited(connection: &Connection, hash: &Hash, now: Millis) -> Result<Option<U
 
 /// Refuses where a person is kept out, or has another password than the one that was looked at before.
 pub(super) fn check_password(
-    connection: &Connection,
+    connection: Connection<'_>,
     user_id: UserId,
     password_hash: Option<&str>,
 ) -> Result<(), StoreFault> {
-    let sql = "SELECT 1 FROM user WHERE id = ?1 AND password IS ?2 AND state = 'active'";
+    let sql = "SELECT 1 FROM user WHERE id = ?1 AND password IS NOT DISTINCT FROM ?2 AND state = 'active'";
     let parameters = params![user_id.as_bytes(), password_hash];
     let found = rows::one(connection, sql, parameters, |_| Ok(()))?;
     found.ok_or_else(|| Refused::PasswordChanged.into())
@@ -183,7 +190,7 @@ pub(super) fn check_password(
 
 /// Gives a person another password; nothing that the old one opened is open any more.
 fn replace_password(
-    connection: &Connection,
+    connection: Connection<'_>,
     user_id: UserId,
     password_hash: &str,
 ) -> Result<User, StoreFault> {

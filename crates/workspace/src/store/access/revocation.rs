@@ -3,8 +3,9 @@
 //! Each is one statement inside the transaction of the caller, so that whatever is taken away is gone together with the
 //! reason for it.
 
+use crate::store::connection::Connection;
 use bonded_kernel::{Millis, UserId};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use crate::store::codes::time;
 use crate::store::error::{StoreFault, WorkspaceError};
@@ -20,7 +21,7 @@ impl WorkspaceStore {
 
 /// For somebody who is deleted.
 pub(in crate::store) fn revoke_all(
-    connection: &Connection,
+    connection: Connection<'_>,
     user_id: UserId,
     now: Millis,
 ) -> Result<(), StoreFault> {
@@ -31,7 +32,7 @@ pub(in crate::store) fn revoke_all(
 
 /// Revoked tokens keep their row, so that whoever shows one can be told that it was revoked.
 pub(super) fn revoke_tokens(
-    connection: &Connection,
+    connection: Connection<'_>,
     user_id: UserId,
     now: Millis,
 ) -> Result<(), StoreFault> {
@@ -42,7 +43,7 @@ pub(super) fn revoke_tokens(
 
 /// A session leaves nothing behind.
 pub(in crate::store) fn end_sessions(
-    connection: &Connection,
+    connection: Connection<'_>,
     user_id: UserId,
 ) -> Result<(), StoreFault> {
     let sql = "DELETE FROM session WHERE user = ?1";
@@ -52,7 +53,7 @@ pub(in crate::store) fn end_sessions(
 
 /// An invitation leaves nothing behind.
 pub(super) fn forget_invitations(
-    connection: &Connection,
+    connection: Connection<'_>,
     user_id: UserId,
 ) -> Result<(), StoreFault> {
     let sql = "DELETE FROM invitation WHERE user = ?1";

@@ -79,7 +79,7 @@ impl WorkspaceStore {
         session_token: &str,
     ) -> Result<Option<LoginSession>, WorkspaceError> {
         let hash = Hash::of(session_token.as_bytes());
-        self.look_up(|connection| {
+        self.look_up(move |connection| {
             let sql = "SELECT user.id, name, is_owner, password IS NOT NULL, user.created_at, state, csrf, \
                  session.created_at, expires_at \
                  FROM session JOIN user ON user.id = session.user WHERE hash = ?1 AND state = 'active'";
@@ -91,7 +91,7 @@ impl WorkspaceStore {
                     expires_at: at(row.get(8)?),
                 })
             })
-        })
+        }).await
     }
 
     /// Ends the session with this token.

@@ -3,9 +3,10 @@
 //! A token is for programs and does not expire; it is good until it is revoked or its person is kept out. A revoked one
 //! stays known, so that it can never be taken into use again.
 
+use crate::store::connection::{Connection, Row};
 use bonded_kernel::{Hash, Millis, UserId};
 use bonded_workspace_rules::Refused;
-use rusqlite::{Connection, Row, params};
+use rusqlite::params;
 use serde::Serialize;
 
 use super::proof_id::{ID_BYTES, shown_id};
@@ -96,7 +97,7 @@ impl WorkspaceStore {
         token: &str,
     ) -> Result<Option<(User, Option<Millis>)>, WorkspaceError> {
         let hash = Hash::of(token.as_bytes());
-        self.look_up(|connection| {
+        self.look_up(move |connection| {
             let sql = "SELECT user.id, name, is_owner, password IS NOT NULL, user.created_at, state, last_used_at \
                  FROM user JOIN token ON token.user = user.id \
                  WHERE token.hash = ?1 AND revoked_at IS NULL AND state = 'active'";
@@ -104,17 +105,18 @@ impl WorkspaceStore {
                 let last_used_at: Option<i64> = row.get(6)?;
                 Ok((user(row)?, last_used_at.map(at)))
             })
-        })
+        }).await
     }
 
     /// Whether the token was one, and was revoked.
     pub async fn is_revoked(&self, token: &str) -> Result<bool, WorkspaceError> {
         let hash = Hash::of(token.as_bytes());
-        self.look_up(|connection| {
+        self.look_up(move |connection| {
             let sql = "SELECT 1 FROM token WHERE hash = ?1 AND revoked_at IS NOT NULL";
             let found = rows::one(connection, sql, [hash.as_bytes()], |_| Ok(()))?;
             Ok(found.is_some())
         })
+        .await
     }
 
     /// Writes down that a token was used.
@@ -171,13 +173,14 @@ fn listed_token(row: &Row<'_>) -> Result<ListedToken, StoreFault> {
 
 /// Ignored where the hash is known, so that a revoked token stays revoked.
 pub(in crate::store) fn insert_token(
-    connection: &Connection,
+    connection: Connection<'_>,
     user_id: UserId,
     hash: &Hash,
     label: &str,
     now: Millis,
 ) -> Result<(), StoreFault> {
-    let sql = "INSERT OR IGNORE INTO token (hash, user, label, created_at) VALUES (?1, ?2, ?3, ?4)";
+    let sql = "INSERT INTO token (hash, user, label, created_at) VALUES (?1, ?2, ?3, ?4) \
+               ON CONFLICT DO NOTHING";
     let parameters = params![hash.as_bytes(), user_id.as_bytes(), label, time(now)];
     connection.execute(sql, parameters)?;
     Ok(())
@@ -185,7 +188,7 @@ pub(in crate::store) fn insert_token(
 
 /// The token file of the old owner must not open what belongs to the new one.
 pub(in crate::store) fn retire_owner_tokens(
-    connection: &Connection,
+    connection: Connection<'_>,
     now: Millis,
 ) -> Result<(), StoreFault> {
     let sql = "UPDATE token SET revoked_at = ?2 WHERE label = ?1 AND revoked_at IS NULL";

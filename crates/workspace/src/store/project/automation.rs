@@ -21,19 +21,17 @@ impl Projection<'_> {
         match fact {
             RuleFact::Created(rule) => self.insert_rule(rule),
             RuleFact::Updated(rule) => {
-                self.connection
-                    .prepare_cached("UPDATE rule SET enabled = ?2, body = ?3 WHERE id = ?1")?
-                    .execute(params![
-                        rule.rule_id.as_bytes(),
-                        rule.draft.enabled,
-                        json(rule)?
-                    ])?;
+                self.connection.execute(
+                    "UPDATE rule SET enabled = ?2, body = ?3 WHERE id = ?1",
+                    params![rule.rule_id.as_bytes(), rule.draft.enabled, json(rule)?],
+                )?;
                 Ok(())
             }
             RuleFact::Deleted(rule_id) => {
-                self.connection
-                    .prepare_cached("UPDATE rule SET deleted = 1 WHERE id = ?1")?
-                    .execute([rule_id.as_bytes()])?;
+                self.connection.execute(
+                    "UPDATE rule SET deleted = 1 WHERE id = ?1",
+                    [rule_id.as_bytes()],
+                )?;
                 Ok(())
             }
         }
@@ -84,16 +82,15 @@ impl Projection<'_> {
 
     /// The id is unique: a rule that is there was refused before.
     fn insert_rule(&self, rule: &Rule) -> Result<(), StoreFault> {
-        self.connection
-            .prepare_cached(
-                "INSERT INTO rule (id, workspace, enabled, deleted, body) VALUES (?1, ?2, ?3, 0, ?4)",
-            )?
-            .execute(params![
+        self.connection.execute(
+            "INSERT INTO rule (id, workspace, enabled, deleted, body) VALUES (?1, ?2, ?3, 0, ?4)",
+            params![
                 rule.rule_id.as_bytes(),
                 self.loaded.workspace_key,
                 rule.draft.enabled,
                 json(rule)?,
-            ])?;
+            ],
+        )?;
         Ok(())
     }
 
@@ -115,11 +112,8 @@ impl Projection<'_> {
             audit: None,
         };
         self.connection
-            .prepare_cached(
-                "INSERT INTO run (id, rule, workspace, event, status, depth, queued_at, result, request) \
-                 VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, 'null', ?7)",
-            )?
-            .execute(params![
+            .execute("INSERT INTO run (id, rule, workspace, event, status, depth, queued_at, result, request) \
+                 VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, 'null', ?7)", params![
                 run.run_id.as_str(),
                 run.rule_id.as_bytes(),
                 self.loaded.workspace_key,
@@ -153,11 +147,8 @@ impl Projection<'_> {
         }
         let audit = run.audit.as_ref().map(json).transpose()?;
         self.connection
-            .prepare_cached(
-                "UPDATE run SET status = ?2, started_at = ?3, finished_at = ?4, error_code = ?5, result = ?6, audit = ?7 \
-                 WHERE id = ?1",
-            )?
-            .execute(params![
+            .execute("UPDATE run SET status = ?2, started_at = ?3, finished_at = ?4, error_code = ?5, result = ?6, audit = ?7 \
+                 WHERE id = ?1", params![
                 run.run_id.as_str(),
                 status.as_str(),
                 run.started_at.map(time),
@@ -172,10 +163,7 @@ impl Projection<'_> {
     /// The place is its index among the operations of the run.
     fn insert_operation(&mut self, operation: &Operation) -> Result<(), StoreFault> {
         self.connection
-            .prepare_cached(
-                "INSERT INTO operation (id, run, workspace, place, status, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute(params![
+            .execute("INSERT INTO operation (id, run, workspace, place, status, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", params![
                 operation.operation_id.as_bytes(),
                 operation.run_id.as_str(),
                 self.loaded.workspace_key,
@@ -201,9 +189,10 @@ impl Projection<'_> {
         operation.reject_reason = reject_reason;
         operation.decided_at = Some(stored.at);
         operation.decided_by = Some(stored.actor.clone());
-        self.connection
-            .prepare_cached("UPDATE operation SET status = ?2, body = ?3 WHERE id = ?1")?
-            .execute(params![id.as_bytes(), word(&status)?, json(operation)?])?;
+        self.connection.execute(
+            "UPDATE operation SET status = ?2, body = ?3 WHERE id = ?1",
+            params![id.as_bytes(), word(&status)?, json(operation)?],
+        )?;
         Ok(())
     }
 }

@@ -14,16 +14,14 @@ impl Projection<'_> {
     pub(super) fn project_issue(&self, fact: IssueFact<'_>, row: u64) -> Result<(), StoreFault> {
         match fact {
             IssueFact::Recorded(_) => {
-                self.connection
-                    .prepare_cached("INSERT INTO issue (event, workspace) VALUES (?1, ?2)")?
-                    .execute(params![number(row), self.workspace_key()])?;
+                self.connection.execute(
+                    "INSERT INTO issue (event, workspace) VALUES (?1, ?2)",
+                    params![number(row), self.workspace_key()],
+                )?;
             }
             IssueFact::Closed(issue) => {
                 self.connection
-                    .prepare_cached(
-                        "UPDATE issue SET closed = ?2 WHERE event = (SELECT row FROM event WHERE id = ?1)",
-                    )?
-                    .execute(params![issue.as_bytes(), number(row)])?;
+                    .execute("UPDATE issue SET closed = ?2 WHERE event = (SELECT row FROM event WHERE id = ?1)", params![issue.as_bytes(), number(row)])?;
             }
         }
         Ok(())
@@ -31,9 +29,10 @@ impl Projection<'_> {
 
     /// Nobody has read it yet.
     pub(super) fn insert_notice(&self, row: u64) -> Result<(), StoreFault> {
-        self.connection
-            .prepare_cached("INSERT INTO notice (event, workspace) VALUES (?1, ?2)")?
-            .execute(params![number(row), self.workspace_key()])?;
+        self.connection.execute(
+            "INSERT INTO notice (event, workspace) VALUES (?1, ?2)",
+            params![number(row), self.workspace_key()],
+        )?;
         Ok(())
     }
 
@@ -45,16 +44,14 @@ impl Projection<'_> {
     ) -> Result<(), StoreFault> {
         match fact {
             AttachmentFact::Added(_) => {
-                self.connection
-                    .prepare_cached("INSERT INTO attachment (event, note) VALUES (?1, ?2)")?
-                    .execute(params![number(row), self.note_key()])?;
+                self.connection.execute(
+                    "INSERT INTO attachment (event, note) VALUES (?1, ?2)",
+                    params![number(row), self.note_key()],
+                )?;
             }
             AttachmentFact::Removed(attachment) => {
                 self.connection
-                    .prepare_cached(
-                        "UPDATE attachment SET removed = ?2 WHERE event = (SELECT row FROM event WHERE id = ?1)",
-                    )?
-                    .execute(params![attachment.as_bytes(), number(row)])?;
+                    .execute("UPDATE attachment SET removed = ?2 WHERE event = (SELECT row FROM event WHERE id = ?1)", params![attachment.as_bytes(), number(row)])?;
             }
         }
         Ok(())

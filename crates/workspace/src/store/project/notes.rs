@@ -51,11 +51,8 @@ impl Projection<'_> {
         let note = self.note()?;
         let columns = Columns::of(note)?;
         self.connection
-            .prepare_cached(
-                "INSERT INTO note (id, workspace, title, folded, kind, scope, keywords, metadata, text, blob, version, \
-                 created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-            )?
-            .execute(params![
+            .insert("key", "INSERT INTO note (id, workspace, title, folded, kind, scope, keywords, metadata, text, blob, version, \
+                 created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)", params![
                 note.note_id.as_bytes(),
                 self.loaded.workspace_key,
                 note.title,
@@ -69,8 +66,7 @@ impl Projection<'_> {
                 number(note.version),
                 time(note.created_at),
                 time(note.updated_at),
-            ])?;
-        Ok(self.connection.last_insert_rowid())
+            ])
     }
 
     /// The row is that of the event.
@@ -90,13 +86,10 @@ impl Projection<'_> {
             }
         }
         if note.version.is_multiple_of(SNAPSHOT_EVERY) {
-            self.connection
-                .prepare_cached("INSERT INTO snapshot (note, version, body) VALUES (?1, ?2, ?3)")?
-                .execute(params![
-                    self.loaded.note_key,
-                    number(note.version),
-                    json(note)?
-                ])?;
+            self.connection.execute(
+                "INSERT INTO snapshot (note, version, body) VALUES (?1, ?2, ?3)",
+                params![self.loaded.note_key, number(note.version), json(note)?],
+            )?;
         }
         match fact {
             NoteFact::MetadataSet { .. } | NoteFact::MetadataDeleted { .. } => Ok(()),
@@ -112,24 +105,21 @@ impl Projection<'_> {
 
     /// All else of a new note has been written with its row.
     fn place_new_note(&self, row: u64) -> Result<(), StoreFault> {
-        self.connection
-            .prepare_cached("UPDATE note SET written = ?2 WHERE key = ?1")?
-            .execute(params![self.loaded.note_key, number(row)])?;
+        self.connection.execute(
+            "UPDATE note SET written = ?2 WHERE key = ?1",
+            params![self.loaded.note_key, number(row)],
+        )?;
         Ok(())
     }
 
     /// A note that is called otherwise now is still what links of before mean.
     fn keep_former_title(&self, note: &Note, row: u64) -> Result<(), StoreFault> {
-        self.connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO former_title (workspace, folded, note, row) \
-                 SELECT workspace, folded, key, ?2 FROM note WHERE key = ?1 AND folded <> ?3",
-            )?
-            .execute(params![
-                self.loaded.note_key,
-                number(row),
-                folded(&note.title)
-            ])?;
+        self.connection.execute(
+            "INSERT INTO former_title (workspace, folded, note, row) \
+                 SELECT workspace, folded, key, ?2 FROM note WHERE key = ?1 AND folded <> ?3 \
+                 ON CONFLICT (workspace, folded, note) DO UPDATE SET row = excluded.row",
+            params![self.loaded.note_key, number(row), folded(&note.title)],
+        )?;
         Ok(())
     }
 
@@ -137,11 +127,8 @@ impl Projection<'_> {
     fn update_note(&self, note: &Note, row: u64) -> Result<(), StoreFault> {
         let columns = Columns::of(note)?;
         self.connection
-            .prepare_cached(
-                "UPDATE note SET title = ?2, folded = ?3, kind = ?4, scope = ?5, keywords = ?6, metadata = ?7, \
-                 text = ?8, blob = ?9, version = ?10, updated_at = ?11, deleted_at = ?12, written = ?13 WHERE key = ?1",
-            )?
-            .execute(params![
+            .execute("UPDATE note SET title = ?2, folded = ?3, kind = ?4, scope = ?5, keywords = ?6, metadata = ?7, \
+                 text = ?8, blob = ?9, version = ?10, updated_at = ?11, deleted_at = ?12, written = ?13 WHERE key = ?1", params![
                 self.loaded.note_key,
                 note.title,
                 columns.folded,
@@ -182,8 +169,7 @@ impl Projection<'_> {
     /// Every embedding model is to see the note as it is now.
     fn want_vectors(&self) -> Result<(), StoreFault> {
         self.connection
-            .prepare_cached("INSERT OR IGNORE INTO wanted (model, note) SELECT key, ?1 FROM model")?
-            .execute([self.loaded.note_key])?;
+            .execute("INSERT INTO wanted (model, note) SELECT key, ?1 FROM model WHERE true ON CONFLICT DO NOTHING", [self.loaded.note_key])?;
         Ok(())
     }
 
@@ -191,33 +177,27 @@ impl Projection<'_> {
     fn forget_vectors(&self) -> Result<(), StoreFault> {
         let (workspace, note) = (self.loaded.workspace_key, self.loaded.note_key);
         self.connection
-            .prepare_cached(
-                "DELETE FROM vector WHERE workspace = ?1 AND note = ?2 AND model IN (SELECT key FROM model)",
-            )?
-            .execute(params![workspace, note])?;
-        self.connection
-            .prepare_cached(
-                "DELETE FROM wanted WHERE note = ?1 AND model IN (SELECT key FROM model)",
-            )?
-            .execute([note])?;
+            .execute("DELETE FROM vector WHERE workspace = ?1 AND note = ?2 AND model IN (SELECT key FROM model)", params![workspace, note])?;
+        self.connection.execute(
+            "DELETE FROM wanted WHERE note = ?1 AND model IN (SELECT key FROM model)",
+            [note],
+        )?;
         Ok(())
     }
 
     /// All links of the note are written anew, because a link has no identity of its own.
     fn index_links(&self, note: &Note) -> Result<(), StoreFault> {
         self.connection
-            .prepare_cached("DELETE FROM link WHERE source = ?1")?
-            .execute([self.loaded.note_key])?;
-        let mut insert = self.connection.prepare_cached(
-            "INSERT INTO link (source, workspace, folded, target) VALUES (?1, ?2, ?3, ?4)",
-        )?;
+            .execute("DELETE FROM link WHERE source = ?1", [self.loaded.note_key])?;
+        let sql = "INSERT INTO link (source, workspace, folded, target) VALUES (?1, ?2, ?3, ?4)";
         for target in links(&note.markdown) {
-            insert.execute(params![
+            let parameters = params![
                 self.loaded.note_key,
                 self.loaded.workspace_key,
                 folded(&target),
                 target,
-            ])?;
+            ];
+            self.connection.execute(sql, parameters)?;
         }
         Ok(())
     }

@@ -7,18 +7,34 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, ToSql, params};
+use crate::store::connection::Connection;
 
-use super::expression::{Expression, every};
 use super::query::{SearchQuery, SearchSort};
 use crate::store::error::StoreFault;
 use crate::store::rows;
-use crate::store::words::{IndexRow, rows_of};
+use crate::store::words::IndexRow;
 
 /// How much a word counts where it stands. Keywords count as the text does.
-const TITLE: f64 = 2.0;
-const HEADINGS: f64 = 1.5;
-const TEXT: f64 = 1.0;
+pub(super) const TITLE: f64 = 2.0;
+pub(super) const HEADINGS: f64 = 1.5;
+pub(super) const TEXT: f64 = 1.0;
+
+/// Where words are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotePart {
+    Any,
+    Title,
+    Headings,
+}
+
+/// What an index of words is asked for by one search. Rows are those of [`IndexRow`].
+pub(super) trait WordIndex {
+    /// The rows that match, those of the notes that were written last.
+    fn last_written(&self, part: NotePart, limit: usize) -> Result<Vec<i64>, StoreFault>;
+
+    /// The matches with their ranks by the words that stand in no more notes than this; none if no word does.
+    fn ranked(&self, telling_max: usize) -> Result<Vec<Match>, StoreFault>;
+}
 
 /// What a search does at most, however many notes match.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +69,10 @@ pub(super) struct ListedPage {
 }
 
 /// A search in one workspace.
-#[derive(Debug)]
 pub(super) struct Search<'a> {
-    pub(super) connection: &'a Connection,
+    pub(super) connection: Connection<'a>,
     pub(super) workspace: i64,
-    pub(super) expression: &'a Expression,
+    pub(super) index: &'a dyn WordIndex,
     pub(super) bounds: Bounds,
 }
 
@@ -65,7 +80,9 @@ impl Search<'_> {
     /// The total is bounded, so that counting costs no more than listing. A page behind the end is empty and needs no
     /// order.
     pub(super) fn listed(&self, query: &SearchQuery) -> Result<ListedPage, StoreFault> {
-        let all = self.last_written("words", self.bounds.listed_max)?;
+        let all = self
+            .index
+            .last_written(NotePart::Any, self.bounds.listed_max)?;
         let total = all.len();
         let place = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(total);
         let first = place(query.page.offset);
@@ -87,7 +104,11 @@ impl Search<'_> {
         wanted: usize,
     ) -> Result<Vec<Match>, StoreFault> {
         let are_few = all.len() <= self.bounds.ranked_max;
-        let ranked = if are_few { self.ranked()? } else { vec![] };
+        let ranked = if are_few {
+            self.index.ranked(self.bounds.telling_max)?
+        } else {
+            vec![]
+        };
         match sort {
             SearchSort::Relevance if ranked.is_empty() => self.by_part(&all, wanted),
             SearchSort::Relevance => self.best_first(ranked, wanted),
@@ -106,18 +127,6 @@ impl Search<'_> {
         }
     }
 
-    /// The rows of a table of words that match, those of the notes that were written last.
-    fn last_written(&self, table: &str, limit: usize) -> Result<Vec<i64>, StoreFault> {
-        let (first, last) = rows_of(self.workspace);
-        let sql = format!(
-            "SELECT rowid FROM {table} WHERE {table} MATCH ?1 AND rowid BETWEEN ?2 AND ?3 \
-             ORDER BY rowid DESC LIMIT ?4"
-        );
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let parameters = params![self.expression.all, first, last, limit];
-        rows::all(self.connection, &sql, parameters, |row| Ok(row.get(0)?))
-    }
-
     /// Those with all words in the title, then those with all in headings, then the rest.
     fn by_part(&self, all: &[i64], wanted: usize) -> Result<Vec<Match>, StoreFault> {
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
@@ -127,53 +136,15 @@ impl Search<'_> {
             found.len()
         };
         // Of the rows that come next, no more are known already than were found, so as many as are wanted suffice.
-        if add(self.last_written("titles", wanted)?, TITLE) < wanted
-            && add(self.last_written("headings", wanted)?, HEADINGS) < wanted
+        if add(self.index.last_written(NotePart::Title, wanted)?, TITLE) < wanted
+            && add(
+                self.index.last_written(NotePart::Headings, wanted)?,
+                HEADINGS,
+            ) < wanted
         {
             add(all.to_vec(), TEXT);
         }
         Ok(found)
-    }
-
-    /// The matches with their ranks by the words that tell something; none if no word does.
-    fn ranked(&self) -> Result<Vec<Match>, StoreFault> {
-        let mut telling = Vec::new();
-        for word in &self.expression.words {
-            if self.is_telling(word)? {
-                telling.push(word.clone());
-            }
-        }
-        if telling.is_empty() {
-            return Ok(vec![]);
-        }
-        let telling = every(&telling);
-        let all_tell = telling == self.expression.all;
-        // The plus keeps SQLite from asking FTS5 for each row by itself, which would count the words each time.
-        let that_match = match all_tell {
-            true => "",
-            false => {
-                "AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?4 AND rowid BETWEEN ?2 AND ?3)"
-            }
-        };
-        let sql = format!(
-            "SELECT rowid, bm25(words, {TITLE:?}, {HEADINGS:?}, {TEXT:?}, {TEXT:?}) FROM words \
-             WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 {that_match}"
-        );
-        let (first, last) = rows_of(self.workspace);
-        let parameters: [&dyn ToSql; 4] = [&telling, &first, &last, &self.expression.all];
-        let used = &parameters[..if all_tell { 3 } else { 4 }];
-        rows::all(self.connection, &sql, used, |row| {
-            Ok(Match {
-                row: row.get(0)?,
-                score: -row.get::<_, f64>(1)?,
-            })
-        })
-    }
-
-    /// Stops counting as soon as there are too many.
-    fn is_telling(&self, word: &str) -> Result<bool, StoreFault> {
-        let sql = "SELECT rowid FROM words WHERE words MATCH ?1";
-        rows::are_at_most(self.connection, self.bounds.telling_max, sql, [word])
     }
 
     /// By score; equal ones that are wanted by the time of their last change, then by id.
@@ -199,7 +170,7 @@ impl Search<'_> {
             let place = IndexRow::of_row(self.workspace, one.row);
             let sql = "SELECT updated_at, id FROM note WHERE written = ?1";
             let time = rows::one(self.connection, sql, [place.written], |row| {
-                Ok((Reverse(row.get::<_, i64>(0)?), row.get::<_, [u8; 16]>(1)?))
+                Ok((Reverse(row.get::<i64>(0)?), row.get::<[u8; 16]>(1)?))
             })?;
             timed.extend(time.map(|time| (time, *one)));
         }

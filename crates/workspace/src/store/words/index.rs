@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
+use crate::store::connection::Connection;
 use bonded_workspace_rules::{Note, headings_and_body, index_text};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
+use super::server_index;
+use crate::store::dialect::Dialect;
 use crate::store::error::StoreFault;
 
 /// What the word for a note's kind begins with. It stands in no indexed text, so that no other word is like it.
@@ -55,37 +58,50 @@ pub(in crate::store) fn kind_word(kind: &str) -> Option<String> {
 }
 
 /// Indexes a note that has no words in the index.
-pub(super) fn add(connection: &Connection, place: IndexRow, note: &Note) -> Result<(), StoreFault> {
+pub(super) fn add(
+    connection: Connection<'_>,
+    place: IndexRow,
+    note: &Note,
+) -> Result<(), StoreFault> {
+    if connection.dialect() == Dialect::Postgres {
+        return server_index::add(connection, place, note);
+    }
     let row = place.row();
     let kind = kind_word(&note.note_kind).unwrap_or_default();
     let (headings, body) = headings_and_body(&note.markdown);
     let (title, headings) = (plain(&note.title), plain(&headings));
     let keywords = format!("{}\n{kind}", plain(&note.keywords.join("\n")));
-    connection
-        .prepare_cached(
-            "INSERT INTO words (rowid, title, headings, body, keywords) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![row, title, headings, plain(&body), keywords])?;
-    connection
-        .prepare_cached("INSERT INTO titles (rowid, words) VALUES (?1, ?2)")?
-        .execute(params![row, format!("{title}\n{kind}")])?;
+    connection.execute(
+        "INSERT INTO words (rowid, title, headings, body, keywords) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![row, title, headings, plain(&body), keywords],
+    )?;
+    connection.execute(
+        "INSERT INTO titles (rowid, words) VALUES (?1, ?2)",
+        params![row, format!("{title}\n{kind}")],
+    )?;
     if !headings.is_empty() {
-        connection
-            .prepare_cached("INSERT INTO headings (rowid, words) VALUES (?1, ?2)")?
-            .execute(params![row, format!("{headings}\n{kind}")])?;
+        connection.execute(
+            "INSERT INTO headings (rowid, words) VALUES (?1, ?2)",
+            params![row, format!("{headings}\n{kind}")],
+        )?;
     }
     Ok(())
 }
 
 /// Takes a note out of the index, before it is written anew or because it is deleted.
-pub(super) fn remove(connection: &Connection, place: IndexRow) -> Result<(), StoreFault> {
-    for table in ["words", "titles", "headings"] {
-        connection
-            .prepare_cached(&format!("DELETE FROM {table} WHERE rowid = ?1"))?
-            .execute([place.row()])?;
+pub(super) fn remove(connection: Connection<'_>, place: IndexRow) -> Result<(), StoreFault> {
+    if connection.dialect() == Dialect::Postgres {
+        return server_index::remove(connection, place);
     }
-    connection
-        .prepare_cached("DELETE FROM unindexed WHERE workspace = ?1 AND written = ?2")?
-        .execute([place.workspace, place.written])?;
+    for table in ["words", "titles", "headings"] {
+        connection.execute(
+            &format!("DELETE FROM {table} WHERE rowid = ?1"),
+            [place.row()],
+        )?;
+    }
+    connection.execute(
+        "DELETE FROM unindexed WHERE workspace = ?1 AND written = ?2",
+        [place.workspace, place.written],
+    )?;
     Ok(())
 }

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::store::connection::Connection;
 use bonded_workspace_rules::Note;
-use rusqlite::Connection;
 
 use super::index::{IndexRow, add, remove};
 use crate::store::error::StoreFault;
@@ -41,7 +41,7 @@ impl WaitingWords {
 
     /// Brings the index to where all of them lead. A note that was written several times goes in once, and rows go in by
     /// their numbers, because FTS5 begins a new piece whenever one is lower than the one before.
-    pub(in crate::store) fn write(self, connection: &Connection) -> Result<(), StoreFault> {
+    pub(in crate::store) fn write(self, connection: Connection<'_>) -> Result<(), StoreFault> {
         let mut added = BTreeMap::new();
         for one in self.0 {
             if let Some(from) = one.from
