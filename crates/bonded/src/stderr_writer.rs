@@ -60,7 +60,7 @@ enum Queued {
 }
 
 /// Set by `begin`, and never taken away: the thread lives as long as the process.
-static QUEUE: OnceLock<Queue> = OnceLock::new();
+static QUEUE: OnceLock<LineQueue> = OnceLock::new();
 /// Those since the writer last reported them.
 static LINES_LEFT_OUT: AtomicU64 = AtomicU64::new(0);
 /// Only ever grows: whether it does tells a slow reader from one that is gone.
@@ -70,12 +70,12 @@ static LINES_WRITTEN: AtomicU64 = AtomicU64::new(0);
 ///
 /// What waits is counted here and not by the channel: one of a fixed size is laid out in memory before it is used.
 #[derive(Default)]
-struct Queue {
+struct LineQueue {
     writer: OnceLock<Sender<Queued>>,
     waiting: AtomicUsize,
 }
 
-impl Queue {
+impl LineQueue {
     /// Gives back what there is no room for.
     fn send(&'static self, queued: Queued) -> Result<(), Queued> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
@@ -96,7 +96,7 @@ impl Queue {
 
 /// From now on nobody waits for stderr.
 pub(crate) fn begin() {
-    QUEUE.get_or_init(Queue::default);
+    QUEUE.get_or_init(LineQueue::default);
 }
 
 /// Takes a line, where [`begin`] was called; else gives it back.

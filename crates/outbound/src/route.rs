@@ -91,7 +91,11 @@ impl Route {
     }
 
     /// A proxy sees the name of the host and nothing else.
-    fn through(&self, proxy: &Intercept, to: Uri) -> BoxFuture<'static, Result<Stream, BoxError>> {
+    fn through(
+        &self,
+        proxy: &Intercept,
+        to: Uri,
+    ) -> BoxFuture<'static, Result<ServerStream, BoxError>> {
         let scheme = proxy.uri().scheme_str().unwrap_or_default();
         if !matches!(scheme, "http" | "https") {
             let why = format!(
@@ -107,12 +111,12 @@ impl Route {
     }
 }
 
-type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
+type ServerStream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 impl Service<Uri> for Route {
-    type Response = Stream;
+    type Response = ServerStream;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Stream, BoxError>>;
+    type Future = BoxFuture<'static, Result<ServerStream, BoxError>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.direct.poll_ready(context).map_err(Into::into)

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::schema::RUNS;
+use crate::run_layout::RUNS;
 use bonded_state::database::SchemaLayout;
 use bonded_state::{ServerProblem, StoreError};
 use tokio_postgres::Config;

@@ -5,17 +5,14 @@
 
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use bonded_state::StoreError;
 use bonded_state::database::{SchemaLayout, ServerDatabase, ServerSession, SessionUse};
-use deadpool_postgres::{Object, Pool};
-use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::address::Address;
-use crate::connection::{self, ServerAccess};
-use crate::patience::Patience;
+use crate::connection;
+use crate::database_server::DatabaseServer;
 use crate::session::Session;
 
 /// How many sessions that read may be open at once.
@@ -24,9 +21,6 @@ const READ_CONNECTIONS: usize = 8;
 /// One that writes, and one that finds out what came of a write.
 const WRITE_CONNECTIONS: usize = 2;
 
-/// How long a server that is away is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// The tables of one schema on a server.
 #[derive(Debug)]
 pub struct PostgresDatabase {
@@ -34,15 +28,6 @@ pub struct PostgresDatabase {
     /// `None` while dropping.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// What sessions need of it.
-#[derive(Debug)]
-pub(crate) struct DatabaseServer {
-    pub(crate) address: Address,
-    pub(crate) runtime: Handle,
-    read: Pool,
-    write: Pool,
 }
 
 impl PostgresDatabase {
@@ -83,21 +68,6 @@ impl PostgresDatabase {
             Ok(first) => first.map(|()| database),
             Err(_) => Err(StoreError::Closed { file: label.into() }),
         }
-    }
-}
-
-impl DatabaseServer {
-    async fn take(&self, pool: &Pool) -> Result<Object, StoreError> {
-        connection::take(&self.address, pool, ServerAccess::All).await
-    }
-
-    /// A connection of those that write, also where others wait for one.
-    pub(crate) async fn writing(&self) -> Result<Object, StoreError> {
-        self.take(&self.write).await
-    }
-
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::of(PATIENCE)
     }
 }
 

@@ -8,7 +8,8 @@ use tokio_postgres::error::SqlState;
 use crate::address::{Address, ROLE};
 use crate::connection;
 use crate::fault;
-use crate::schema::{RUNS, known, newer, version};
+use crate::run_layout::RUNS;
+use crate::schema::{known, newer, version};
 
 /// "bonded": no two programs bring a schema up to date at the same time.
 const LOCK: i64 = i64::from_be_bytes(*b"\0\0bonded");

@@ -7,19 +7,6 @@ use tokio_postgres::Client;
 use crate::address::Address;
 use crate::fault;
 
-/// One script for each version. A script that was released is never edited.
-const MIGRATIONS: [&str; 3] = [
-    include_str!("001.sql"),
-    include_str!("002.sql"),
-    include_str!("003.sql"),
-];
-
-/// The log of runs.
-pub(crate) const RUNS: SchemaLayout = SchemaLayout {
-    schema: "bonded",
-    migrations: &MIGRATIONS,
-};
-
 pub(crate) fn version(layout: SchemaLayout) -> String {
     format!(
         "SELECT coalesce(max(version), 0) FROM {}.migration",

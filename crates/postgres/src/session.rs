@@ -9,7 +9,7 @@ use deadpool_postgres::Object;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use crate::database::DatabaseServer;
+use crate::database_server::DatabaseServer;
 use crate::fault;
 use crate::value::{Bound, read};
 

@@ -1,4 +1,4 @@
-//! Names as labels: few and short, whoever chose them.
+//! Names as labels: few and short, although strangers may choose them.
 //!
 //! Prometheus keeps a series for every value of a label. Names of tools and models come from files, servers and
 //! providers, and names of queues from submitters: each kind of name has room for so many, and what comes later is

@@ -20,7 +20,7 @@ const DATABASE_URL: &str = "DATABASE_URL";
 
 /// A directory, and the address of a server.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct WorkspacePlace {
     pub(crate) dir: PathBuf,
     address: Option<PathBuf>,
 }
@@ -32,11 +32,11 @@ pub(crate) fn open(data: &Path) -> Result<DataDir, CliError> {
 }
 
 /// Reads what `--data` means. Nothing is made or opened.
-pub(crate) fn of(data: &Path) -> Result<Place, CliError> {
+pub(crate) fn of(data: &Path) -> Result<WorkspacePlace, CliError> {
     if settings::store_address(Some(data))?.is_some() {
         let dir = settings::store_path(Some(data))?.with_extension("data");
         let address = Some(data.to_owned());
-        return Ok(Place { dir, address });
+        return Ok(WorkspacePlace { dir, address });
     }
     let own = environment(data, []).map_err(|error| {
         let message = error.to_string();
@@ -58,13 +58,13 @@ pub(crate) fn of(data: &Path) -> Result<Place, CliError> {
         }
         (None, given) => given,
     };
-    Ok(Place {
+    Ok(WorkspacePlace {
         dir: data.to_owned(),
         address: address.map(Into::into),
     })
 }
 
-impl Place {
+impl WorkspacePlace {
     /// Opens the server, if there is one. Its tables were made by `bonded store init`.
     pub(crate) fn server(&self) -> Result<Option<StoreServer>, CliError> {
         let Some(runs) = &self.address else {

@@ -11,12 +11,12 @@ use super::error::{StoreFault, WorkspaceError};
 
 /// A file, or a database on a server.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum StorePlace {
     File(StoreFile),
     Server(Arc<dyn ServerDatabase>),
 }
 
-impl Place {
+impl StorePlace {
     /// As errors name it.
     fn name(&self) -> PathBuf {
         match self {

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connection::Connection;
 use super::error::{StoreFault, WorkspaceError};
-use super::place::Place;
+use super::place::StorePlace;
 
 /// How many distinct statements reading uses, and some more.
 const STATEMENTS_MAX: usize = 64;
@@ -96,7 +96,7 @@ impl Readers {
                         .map_err(StoreFault::Sql)?;
                     read(Connection::File(&transaction))
                 })?;
-                result.map_err(|fault| Place::File(pool.file().clone()).error(fault))
+                result.map_err(|fault| StorePlace::File(pool.file().clone()).error(fault))
             }
             Self::Server { database, .. } => on_server(database, SessionUse::Read, read),
         }
@@ -110,7 +110,7 @@ impl Readers {
         match self {
             Self::File { lookups, .. } => {
                 let result = lookups.lend(|connection| read(Connection::File(connection)))?;
-                result.map_err(|fault| Place::File(lookups.file().clone()).error(fault))
+                result.map_err(|fault| StorePlace::File(lookups.file().clone()).error(fault))
             }
             Self::Server { database, .. } => on_server(database, SessionUse::LookUp, read),
         }
@@ -125,7 +125,7 @@ fn on_server<T>(
 ) -> Result<T, WorkspaceError> {
     let session = database.begin(session_use)?;
     let result = read(Connection::Server(&*session));
-    result.map_err(|fault| Place::Server(database.clone()).error(fault))
+    result.map_err(|fault| StorePlace::Server(database.clone()).error(fault))
 }
 
 /// Bounds what a connection keeps in memory.

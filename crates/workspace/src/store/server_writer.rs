@@ -19,11 +19,11 @@ use rusqlite::params;
 use super::codes::count;
 use super::connection::Connection;
 use super::error::{StoreFault, WorkspaceError};
-use super::place::Place;
+use super::place::StorePlace;
 use super::rows;
 use super::transaction::Transaction;
 use super::watched_stream::{self, WatchedStream};
-use super::writer::{Made, WriteJob};
+use super::writer::{GroupOutcomes, WriteJob};
 
 /// How many jobs are taken at once. The row is locked for so long, so there are fewer than a file takes.
 const GROUP_MAX: usize = 64;
@@ -43,7 +43,7 @@ const LOCK: &str = "SELECT row FROM head FOR UPDATE";
 /// It lives as long as the store.
 pub(super) struct ServerWriter {
     database: Arc<dyn ServerDatabase>,
-    place: Place,
+    place: StorePlace,
     jobs: Receiver<Box<dyn WriteJob>>,
     watchers: Arc<Watchers<WatchedStream>>,
     /// Up to which event those who wait were told of; `None` before the first look.
@@ -66,7 +66,7 @@ impl ServerWriter {
         watchers: Arc<Watchers<WatchedStream>>,
     ) -> Self {
         Self {
-            place: Place::Server(database.clone()),
+            place: StorePlace::Server(database.clone()),
             database,
             jobs,
             watchers,
@@ -130,7 +130,7 @@ impl ServerWriter {
     }
 
     /// One transaction for the whole group.
-    fn transact(&self, group: &mut [Box<dyn WriteJob>]) -> Result<Made, Failed> {
+    fn transact(&self, group: &mut [Box<dyn WriteJob>]) -> Result<GroupOutcomes, Failed> {
         let begun = self.database.begin(SessionUse::Write);
         let session = begun.map_err(|error| self.failed(error.into()))?;
         let made = self.make_all(&*session, group);
@@ -146,7 +146,7 @@ impl ServerWriter {
         &self,
         session: &dyn ServerSession,
         group: &mut [Box<dyn WriteJob>],
-    ) -> Result<Made, StoreFault> {
+    ) -> Result<GroupOutcomes, StoreFault> {
         let connection = Connection::Server(session);
         rows::one(connection, LOCK, params![], |_| Ok(()))?;
         let mut transaction = Transaction::new(connection);

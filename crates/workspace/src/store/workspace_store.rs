@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::connection::Connection;
 use super::error::{StoreFault, WorkspaceError};
-use super::place::Place;
+use super::place::StorePlace;
 use super::readers::Readers;
 use super::server_writer::ServerWriter;
 use super::transaction::Transaction;
@@ -43,7 +43,7 @@ pub(super) const LAYOUT: Layout = Layout {
 /// The workspaces in one file, or on one server. Dropping it finishes what was queued, then closes it.
 #[derive(Debug)]
 pub struct WorkspaceStore {
-    place: Place,
+    place: StorePlace,
     /// `None` only while dropping.
     jobs: Option<mpsc::Sender<Box<dyn WriteJob>>>,
     writer: Option<JoinHandle<()>>,
@@ -73,7 +73,7 @@ impl WorkspaceStore {
         let file = StoreFile::new(path, &LAYOUT)?.to_read()?;
         Ok(Self {
             readers: Arc::new(Readers::of_file(file.clone())),
-            place: Place::File(file),
+            place: StorePlace::File(file),
             jobs: None,
             writer: None,
             watchers: Arc::default(),
@@ -83,7 +83,7 @@ impl WorkspaceStore {
     /// Words that an older build left out are indexed before anybody can search.
     fn start(file: StoreFile) -> Result<Self, WorkspaceError> {
         let mut connection = file.open_for_writing()?;
-        let place = Place::File(file.clone());
+        let place = StorePlace::File(file.clone());
         words::fill(&mut connection).map_err(|fault| place.error(fault))?;
         let identity = file.identity()?;
         let watchers = Arc::<Watchers<WatchedStream>>::default();
@@ -102,7 +102,7 @@ impl WorkspaceStore {
 
     /// The workspaces on a server, whose schema is [`SERVER_SCHEMA`](super::SERVER_SCHEMA). Several processes may use one.
     pub fn on_server(database: Arc<dyn ServerDatabase>) -> Result<Self, WorkspaceError> {
-        let place = Place::Server(database.clone());
+        let place = StorePlace::Server(database.clone());
         let watchers = Arc::<Watchers<WatchedStream>>::default();
         let (jobs, queue) = mpsc::channel();
         let writer = ServerWriter::new(database.clone(), queue, watchers.clone());

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::connection as sql;
 use super::error::{StoreFault, WorkspaceError};
-use super::place::Place;
+use super::place::StorePlace;
 use super::readers::set_up;
 use super::transaction::Transaction;
 use super::watched_stream::{self, WatchedStream};
@@ -129,7 +129,7 @@ impl StoreWriter {
                 // What fails here fails again, and louder, when the next group begins.
                 let _ = self.execute("ROLLBACK");
             }
-            Place::File(self.file.clone()).error(fault)
+            StorePlace::File(self.file.clone()).error(fault)
         });
         // Looked at after the commit: what is acknowledged was in the file under the path.
         let committed = committed.and_then(|made| {
@@ -154,7 +154,7 @@ impl StoreWriter {
     }
 
     /// One immediate transaction for the whole group: the lock of the file is taken once, and the disk is synced once.
-    fn transact(&self, group: &mut [Box<dyn WriteJob>]) -> Result<Made, StoreFault> {
+    fn transact(&self, group: &mut [Box<dyn WriteJob>]) -> Result<GroupOutcomes, StoreFault> {
         self.execute("BEGIN IMMEDIATE")?;
         let mut transaction = Transaction::new(sql::Connection::File(&self.connection));
         let results = match group {
@@ -188,7 +188,7 @@ impl StoreWriter {
                 Err(fault) => {
                     transaction.back_to(mark);
                     self.execute("ROLLBACK TO job")?;
-                    Err(Place::File(self.file.clone()).error(fault))
+                    Err(StorePlace::File(self.file.clone()).error(fault))
                 }
             };
             self.execute("RELEASE job")?;
@@ -204,7 +204,7 @@ impl StoreWriter {
 }
 
 /// What came of each job, and how far the streams go now.
-pub(super) type Made = (
+pub(super) type GroupOutcomes = (
     Vec<Result<(), WorkspaceError>>,
     std::collections::BTreeMap<WatchedStream, u64>,
 );

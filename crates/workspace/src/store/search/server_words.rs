@@ -53,7 +53,7 @@ impl Phrase {
     }
 
     /// How often it stands in a note, weighed by where.
-    fn weight(&self, places: &BTreeMap<String, Places>) -> f64 {
+    fn weight(&self, places: &BTreeMap<String, WordPlaces>) -> f64 {
         let at = |index: usize| -> BTreeMap<i64, f64> {
             let lexeme = &self.lexemes[index];
             let is_last = index + 1 == self.lexemes.len();
@@ -80,13 +80,13 @@ impl Phrase {
 }
 
 /// Where a lexeme stands, and what it counts there.
-type Places = Vec<(i64, f64)>;
+type WordPlaces = Vec<(i64, f64)>;
 
 /// A note that is ranked.
 #[derive(Debug, Default)]
 struct Candidate {
     tokens: f64,
-    places: BTreeMap<String, Places>,
+    places: BTreeMap<String, WordPlaces>,
 }
 
 /// A search in one workspace.
