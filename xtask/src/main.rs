@@ -25,6 +25,7 @@ mod mcp_servers;
 mod options;
 mod picture;
 mod prices;
+mod programs;
 mod published;
 mod real_model;
 mod retry;

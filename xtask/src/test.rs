@@ -10,6 +10,7 @@ use crate::dependencies;
 use crate::docs;
 use crate::fault::Fault;
 use crate::mcp_servers;
+use crate::programs::{self, Setting};
 use crate::retry;
 use crate::sdk;
 use crate::stage::{cargo, run, stage};
@@ -98,39 +99,44 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
     stage("lints", lints)?;
     stage("dependencies", dependencies::check)?;
-    let mut tests = cargo(["test", "--workspace", "--no-fail-fast"]);
+    let mut tests = Setting {
+        variables: cargo([]),
+        arguments: vec![],
+    };
+    stage("client SDKs and MCP servers", || {
+        let sdks = sdk::install()?;
+        sdks.tell(&mut tests.variables);
+        mcp_servers::install(&sdks)?.tell(&mut tests.variables);
+        Ok(())
+    })?;
+    let mut build = cargo(["test", "--workspace", "--no-run"]);
     if !is_all {
-        tests.args(["--lib", "--bins"]);
-        tests.env("BONDED_SIM_SEEDS", TEST_WORLDS);
-        tests.env("RUST_TEST_THREADS", threads().to_string());
+        tests.variables.env("BONDED_SIM_SEEDS", TEST_WORLDS);
+        for name in LONG_TESTS {
+            tests
+                .arguments
+                .extend(["--skip".to_owned(), name.to_owned()]);
+        }
+        build.args(["--lib", "--bins"]);
         for name in test_targets()?
             .iter()
             .filter(|it| !LONG.contains(&it.as_str()))
         {
-            tests.args(["--test", name]);
-        }
-        tests.arg("--");
-        for name in LONG_TESTS {
-            tests.args(["--skip", name]);
+            build.args(["--test", name]);
         }
     }
-    stage("client SDKs and MCP servers", || {
-        let sdks = sdk::install()?;
-        sdks.tell(&mut tests);
-        mcp_servers::install(&sdks)?.tell(&mut tests);
+    let mut programs = vec![];
+    stage("build of the tests", || {
+        programs = programs::built(build)?;
         Ok(())
     })?;
-    stage("tests", || retry::test(tests))?;
+    stage("tests", || retry::test(programs, &tests))?;
     if is_all {
+        let examples = cargo(["test", "--workspace", "--doc"]);
+        stage("examples in comments", || run(examples))?;
         stage("rustdoc", rustdoc)?;
     }
     stage("docs", docs::check)
-}
-
-/// Twice as many as there are cores: most tests wait for processes. The whole run has cargo's own number, because its tests
-/// that measure and kill do so beside others.
-fn threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A link in a doc comment that leads nowhere is a sentence that is not true.

@@ -13,6 +13,7 @@
 
 pub mod client;
 pub mod clients;
+pub mod disturbance;
 pub mod done;
 pub mod embeddings;
 pub mod http;

@@ -3,6 +3,8 @@
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bonded_testkit::disturbance::EndsDisturbance;
+
 use crate::place::{Done, finish, start};
 use crate::world::{World, expect_status, item, runs, script, writes};
 
@@ -81,8 +83,9 @@ fn a_tree_that_is_written_all_the_time_is_frozen_whole_or_refused() {
                 std::fs::write(&busy, &text).expect("it can be written");
             }
         });
+        let writing = EndsDisturbance(&stop);
         let ended = world.work(&item("one", 1), &["--json"]);
-        stop.store(true, Ordering::Relaxed);
+        drop(writing);
         match ended.code {
             Some(0) => assert_eq!(world.read("new.txt").as_deref(), Some("x")),
             _ => {

@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bonded_testkit::disturbance::EndsDisturbance;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
@@ -54,12 +55,8 @@ fn a_directory_that_is_exchanged_with_a_link_to_git_does_not_lead_there() {
                 renameat_with(CWD, &d, CWD, &link, RenameFlags::EXCHANGE).expect("both are there");
             }
         });
-        // Also where waiting for the run fails: the other thread would go on for ever.
-        let ran = std::panic::catch_unwind(|| {
-            person.run(&["--max-turns", &turns, "--max-calls", "100"], &lines)
-        });
-        stop.store(true, Ordering::Relaxed);
-        ran.expect("the run ends")
+        let _exchanging = EndsDisturbance(&stop);
+        person.run(&["--max-turns", &turns, "--max-calls", "100"], &lines)
     });
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     canary.lives();

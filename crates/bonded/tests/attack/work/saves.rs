@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use bonded_kernel::Hash;
+use bonded_testkit::disturbance::EndsDisturbance;
 use bonded_work_rules::{Node, Receipt, TreePath};
 use serde_json::json;
 
@@ -96,8 +97,9 @@ fn round(number: u64, how: Save) -> bool {
         let at_value = scope.spawn(|| edit(&value, Save::Rename, number * 7, over));
         let at_shared = scope.spawn(|| edit(&shared, how, number * 7 + 3, over));
         let fields = json!({ "test_command": TEST });
+        let editing = EndsDisturbance(&is_over);
         let outcome = finish(desk.start(&[sh("echo item >> shared")], fields));
-        is_over.store(true, Ordering::Relaxed);
+        drop(editing);
         at_value.join().expect("an editor does not panic");
         let saved = at_shared.join().expect("an editor does not panic");
         (Outcome::of(outcome), saved)
