@@ -23,7 +23,7 @@ use super::place::StorePlace;
 use super::rows;
 use super::transaction::Transaction;
 use super::watched_stream::{self, WatchedStream};
-use super::writer::{GroupOutcomes, WriteJob};
+use super::writer::{GroupOutcomes, WriteJob, answer_all};
 
 /// How many jobs are taken at once. The row is locked for so long, so there are fewer than a file takes.
 const GROUP_MAX: usize = 64;
@@ -112,21 +112,7 @@ impl ServerWriter {
                 Err(Failed::Passing(error) | Failed::Final(error)) => break Err(error),
             }
         };
-        match made {
-            Ok((results, heads)) => {
-                for (stream, seq) in heads {
-                    self.watchers.publish(&stream, seq);
-                }
-                for (job, result) in group.into_iter().zip(results) {
-                    job.answer(result);
-                }
-            }
-            Err(error) => {
-                for job in group {
-                    job.answer(Err(error.clone()));
-                }
-            }
-        }
+        answer_all(group, made, &self.watchers);
     }
 
     /// One transaction for the whole group.

@@ -136,21 +136,7 @@ impl StoreWriter {
             self.file.check_identity(self.identity)?;
             Ok(made)
         });
-        match committed {
-            Ok((results, heads)) => {
-                for (stream, seq) in heads {
-                    self.watchers.publish(&stream, seq);
-                }
-                for (job, result) in group.into_iter().zip(results) {
-                    job.answer(result);
-                }
-            }
-            Err(error) => {
-                for job in group {
-                    job.answer(Err(error.clone()));
-                }
-            }
-        }
+        answer_all(group, committed, &self.watchers);
     }
 
     /// One immediate transaction for the whole group: the lock of the file is taken once, and the disk is synced once.
@@ -208,3 +194,26 @@ pub(super) type GroupOutcomes = (
     Vec<Result<(), WorkspaceError>>,
     std::collections::BTreeMap<WatchedStream, u64>,
 );
+
+/// Wakes those who wait for what a group wrote, and answers each of its jobs. The group is as durable as it will be.
+pub(super) fn answer_all(
+    group: Vec<Box<dyn WriteJob>>,
+    committed: Result<GroupOutcomes, WorkspaceError>,
+    watchers: &Watchers<WatchedStream>,
+) {
+    match committed {
+        Ok((results, heads)) => {
+            for (stream, seq) in heads {
+                watchers.publish(&stream, seq);
+            }
+            for (job, result) in group.into_iter().zip(results) {
+                job.answer(result);
+            }
+        }
+        Err(error) => {
+            for job in group {
+                job.answer(Err(error.clone()));
+            }
+        }
+    }
+}
