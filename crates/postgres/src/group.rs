@@ -171,13 +171,13 @@ impl Server {
         let rows = match named.iter().any(Option::is_some) {
             false => self.ask(connection, GROUP, values, POOLED_SETTINGS).await?,
             true => {
-                let blobs = members.iter().flat_map(|it| {
-                    let (hashes, contents) = blobs::columns(&it.append);
-                    let pairs = hashes.into_iter().zip(contents);
-                    pairs.map(|(hash, text)| (it.key, (hash, text)))
-                });
-                let (runs, blobs): (Vec<i64>, Vec<(&[u8], &[u8])>) = blobs.unzip();
-                let (hashes, contents): (Vec<&[u8]>, Vec<&[u8]>) = blobs.into_iter().unzip();
+                let (mut runs, mut hashes, mut contents) = (vec![], vec![], vec![]);
+                for member in members {
+                    let (own_hashes, own_contents) = blobs::columns(&member.append);
+                    runs.extend(own_hashes.iter().map(|_| member.key));
+                    hashes.extend(own_hashes);
+                    contents.extend(own_contents);
+                }
                 let mut values = values.to_vec();
                 values.extend_from_slice(&[&runs, &hashes, &contents]);
                 self.ask(connection, GROUP_WITH_BLOBS, &values, POOLED_SETTINGS)
