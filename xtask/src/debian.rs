@@ -39,7 +39,7 @@ pub(crate) const POSTGRES: Program = Program {
 pub(crate) const PGBOUNCER: Program = Program {
     path: "/usr/sbin/pgbouncer",
     package: "pgbouncer",
-    why: "it is a pooler that a store must recognise",
+    why: "stores on a server are tested behind it",
 };
 
 /// The programs of the newest PostgreSQL that is installed.

@@ -1,8 +1,10 @@
 //! Where the server is: an address, with the few settings of ours that ride in it.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::pooling::Pooling;
 use crate::run_layout::RUNS;
 use bonded_state::database::SchemaLayout;
 use bonded_state::{ServerProblem, StoreError};
@@ -46,8 +48,12 @@ pub struct Address {
     label: String,
     pub(crate) lease: Duration,
     pub(crate) allows_unsynced: bool,
+    /// Whether appends of several runs share a statement. Where the tables are distributed by run they cannot.
+    pub(crate) groups_appends: bool,
     /// What lies there.
     pub(crate) layout: SchemaLayout,
+    /// What was found on the way there.
+    pub(crate) pooling: Arc<Pooling>,
 }
 
 impl std::fmt::Debug for Address {
@@ -70,14 +76,16 @@ impl Address {
             let source = std::error::Error::source(&error).map(ToString::to_string);
             bad(source.unwrap_or_else(|| error.to_string()))
         })?;
-        let (mut lease, mut allows_unsynced) = (LEASE_DEFAULT, false);
+        let mut lease = LEASE_DEFAULT;
+        let (mut allows_unsynced, mut groups_appends) = (false, true);
         for (name, value) in ours {
             match (name, value) {
                 ("bonded_lease_ms", value) => lease = read_lease(value).map_err(bad)?,
-                ("bonded_allow_unsynced", "yes") => allows_unsynced = true,
-                ("bonded_allow_unsynced", "no") => allows_unsynced = false,
-                ("bonded_allow_unsynced", _) => {
-                    return Err(bad("bonded_allow_unsynced is yes or no".into()));
+                ("bonded_allow_unsynced", value) => {
+                    allows_unsynced = read_switch(name, value).map_err(bad)?;
+                }
+                ("bonded_group_appends", value) => {
+                    groups_appends = read_switch(name, value).map_err(bad)?;
                 }
                 (other, _) => return Err(bad(format!("there is no setting {other}"))),
             }
@@ -91,7 +99,9 @@ impl Address {
             config,
             lease,
             allows_unsynced,
+            groups_appends,
             layout: RUNS,
+            pooling: Arc::default(),
         })
     }
 
@@ -119,7 +129,8 @@ impl Address {
         }
     }
 
-    pub(crate) fn config(&self, acting: Acting) -> Config {
+    /// What a connection begins with. A pooler takes none of it.
+    pub(crate) fn config(&self, acting: Acting, more: &str) -> Config {
         let mut config = self.config.clone();
         let own = config.get_options().unwrap_or_default();
         let role = match acting {
@@ -127,9 +138,14 @@ impl Address {
             Acting::Owner => String::new(),
         };
         let schema = self.layout.schema;
-        let options = format!("{own} -c {MARK}=1{role} -c search_path={schema}");
+        let options = format!("{own} -c {MARK}=1{role} -c search_path={schema}{more}");
         config.options(options.trim_start());
         config
+    }
+
+    /// The same for a connection that a pooler gives.
+    pub(crate) fn pooled_config(&self) -> Config {
+        self.config.clone()
     }
 }
 
@@ -185,6 +201,14 @@ fn split(text: &str) -> (String, Vec<(&str, &str)>) {
     let ours = ours.into_iter();
     let ours = ours.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     (plain, ours.collect())
+}
+
+fn read_switch(name: &str, value: &str) -> Result<bool, String> {
+    match value {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(format!("{name} is yes or no")),
+    }
 }
 
 fn read_lease(value: &str) -> Result<Duration, String> {
@@ -263,6 +287,7 @@ mod tests {
             "postgres://u@h/d?bonded_lease_ms=5",
             "postgres://u@h/d?bonded_lease_ms=soon",
             "postgres://u@h/d?bonded_allow_unsynced=perhaps",
+            "postgres://u@h/d?bonded_group_appends=",
             "postgres://u@h/d?bonded_tea=1",
             "postgres://u@h/d?nonsense=1",
             "postgres://u@h:port/d",

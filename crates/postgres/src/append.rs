@@ -10,8 +10,9 @@ use tokio_postgres::Row;
 use crate::blobs;
 use crate::body;
 use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, WAITING};
+use crate::parameter::SqlValues;
 use crate::queue::Submission;
-use crate::server::{Server, SqlValues};
+use crate::server::Server;
 
 /// Begins a run: who makes it holds it.
 macro_rules! begin {
@@ -94,7 +95,7 @@ enum Settled {
 }
 
 /// What an append makes of a run that is in the queue.
-fn state_after(append: &Append) -> Option<i16> {
+pub(crate) fn state_after(append: &Append) -> Option<i16> {
     let state = |entry: &Entry| {
         let event = &entry.event;
         let is_end = matches!(event, Event::RunEnded(_)).then_some(ENDED);
@@ -105,12 +106,12 @@ fn state_after(append: &Append) -> Option<i16> {
     append.entries.iter().filter_map(state).next_back()
 }
 
-fn seq(head: Head) -> i32 {
+pub(crate) fn seq(head: Head) -> i32 {
     // `Append` lets no log grow beyond it.
     i32::try_from(head.seq).unwrap_or(i32::MAX)
 }
 
-fn bytes(hash: &Hash) -> &[u8] {
+pub(crate) fn bytes(hash: &Hash) -> &[u8] {
     hash.as_bytes()
 }
 
@@ -124,10 +125,10 @@ pub(crate) fn head_of(row: &Row, seq: &str, hash: &str) -> Head {
 }
 
 impl Server {
-    pub(crate) async fn append(self: &Arc<Self>, append: &Append) -> Result<Head, StoreError> {
+    pub(crate) async fn append(self: &Arc<Self>, append: &Arc<Append>) -> Result<Head, StoreError> {
         match append.starts_run() {
             true => self.start(append).await?,
-            false => self.go_on(append).await?,
+            false => self.go_on_in_turn(append).await?,
         }
         if append.ends_run() {
             self.held.forget(append.run());
@@ -236,6 +237,7 @@ impl Server {
             // No worker has this number.
             worker: worker.unwrap_or(0),
             epoch: 1,
+            turn: Arc::default(),
         }
     }
 
@@ -279,10 +281,24 @@ impl Server {
         Ok(rows?.first().map(|row| row.get(0)))
     }
 
-    /// Appends to a run that has begun.
-    async fn go_on(&self, append: &Append) -> Result<(), StoreError> {
+    /// Appends to a run that has begun. What this process appends to a run that it holds is appended in the order in which it
+    /// was asked to, also where the outcome of an append is unknown.
+    async fn go_on_in_turn(self: &Arc<Self>, append: &Arc<Append>) -> Result<(), StoreError> {
+        let Some(held) = self.held.get(append.run()) else {
+            return self.go_on(append, None).await;
+        };
+        let _turn = held.turn.lock().await;
+        // The append before may have been settled under a claim of its own.
+        let held = self.held.get(append.run()).unwrap_or_else(|| held.clone());
+        self.go_on(append, Some(held)).await
+    }
+
+    async fn go_on(
+        self: &Arc<Self>,
+        append: &Arc<Append>,
+        mut held: Option<HeldRun>,
+    ) -> Result<(), StoreError> {
         let run = append.run();
-        let mut held = self.held.get(run);
         let (key, goal) = match &held {
             Some(held) => (held.key, held.goal.clone()),
             None => self.get(run).await?,
@@ -290,7 +306,11 @@ impl Server {
         append.check_goal(goal.as_str())?;
         let patience = self.patience();
         loop {
-            match self.send(append, key, held.as_ref()).await {
+            let sent = match &held {
+                Some(held) => self.send_held(append, held).await,
+                None => self.send(append, key, None).await,
+            };
+            match sent {
                 Ok(true) => return Ok(()),
                 Ok(false) => return self.refuse(append, key, held.as_ref()).await,
                 Err(error) if patience.bears(&error).await => {
@@ -304,7 +324,8 @@ impl Server {
         }
     }
 
-    async fn send(
+    /// Sends one append by itself; whether it was carried out.
+    pub(crate) async fn send(
         &self,
         append: &Append,
         key: RunNumber,
@@ -374,9 +395,8 @@ impl Server {
         let (last, hash) = (seq(append.head), bytes(&append.head.hash));
         let rows = match held {
             Some(held) => {
-                let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-                    [&key, &held.worker, &held.epoch, &last, &hash];
-                self.read(SETTLE, &values).await?
+                let values: SqlValues<'_> = &[&key, &held.worker, &held.epoch, &last, &hash];
+                self.read(SETTLE, values).await?
             }
             None => self.read(SETTLE_AS_GUEST, &[&key]).await?,
         };

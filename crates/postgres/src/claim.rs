@@ -51,6 +51,7 @@ impl Server {
             epoch: row.get(1),
             goal: GoalId::from_stored(row.get(2)),
             worker,
+            turn: Arc::default(),
         };
         if let Some(row) = rows.first() {
             return Ok(held(row));

@@ -9,11 +9,14 @@ use rustls::crypto::ring;
 use rustls_platform_verifier::ConfigVerifierExt as _;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{Acting, Address, MARK};
+use crate::asking;
 use crate::fault;
+use crate::gathering;
+use crate::pooling;
 use crate::schema;
 
 /// The oldest server that will do.
@@ -36,17 +39,13 @@ pub(crate) enum ServerAccess {
 }
 
 /// Connections to one server, made when they are needed.
-pub(crate) fn pool(address: &Address, size: usize) -> Result<Pool, StoreError> {
-    let tls = match address.config(Acting::Application).get_ssl_mode() {
-        SslMode::Disable => None,
-        _ => Some(tls(address)?),
-    };
+pub(crate) fn pool(address: &Address, size: usize, more: &str) -> Result<Pool, StoreError> {
     let config = ManagerConfig {
         recycling_method: RecyclingMethod::Fast,
     };
     let manager = Manager::from_connect(
-        address.config(Acting::Application),
-        Connector { tls },
+        address.config(Acting::Application, more),
+        Connector::new(address, Acting::Application)?,
         config,
     );
     let pool = Pool::builder(manager)
@@ -77,39 +76,55 @@ pub(crate) async fn take(
 
 /// One connection of the person who makes the store, outside of any pool.
 pub(crate) async fn of_owner(address: &Address) -> Result<Client, StoreError> {
-    let config = address.config(Acting::Owner);
-    let tls = match config.get_ssl_mode() {
-        SslMode::Disable => None,
-        _ => Some(tls(address)?),
-    };
-    let made = Connector { tls }.connect(&config).await;
+    let config = address.config(Acting::Owner, "");
+    let made = Connector::new(address, Acting::Owner)?
+        .connect(&config)
+        .await;
     let (client, _task) = made.map_err(|error| fault::of(address, &error))?;
-    look_at_server(address, &client, ServerAccess::All).await?;
+    let about = about(address, &client).await?;
+    match is_our_own(&about) {
+        true => check(address, &about, ServerAccess::All)?,
+        false => {
+            let why = "it drops the settings of a connection".into();
+            return Err(address.problem(ServerProblem::Pooler { why }));
+        }
+    }
     Ok(client)
 }
 
 async fn look(address: &Address, client: &Client, access: ServerAccess) -> Result<(), StoreError> {
-    look_at_server(address, client, access).await?;
+    let mut found = about(address, client).await?;
+    if !address.pooling.is_found() && !is_our_own(&found) {
+        address.pooling.find();
+        // As a statement of ours is carried out there.
+        found = about(address, client).await?;
+    }
+    check(address, &found, access)?;
     schema::check(address, client).await
 }
 
-/// Refuses what could lose what it acknowledged, and what is not the server itself.
-async fn look_at_server(
-    address: &Address,
-    client: &Client,
-    access: ServerAccess,
-) -> Result<(), StoreError> {
-    let about = client.query_one(ABOUT, &[&MARK]).await;
-    let about = about.map_err(|error| fault::of(address, &error))?;
+/// What the server says of itself and of the connection.
+async fn about(address: &Address, client: &Client) -> Result<Row, StoreError> {
+    let rows = asking::ask(address, client, ABOUT, &[&MARK]).await;
+    let rows = rows.map_err(|error| fault::of(address, &error))?;
+    let closed = || StoreError::Closed {
+        file: address.label().into(),
+    };
+    rows.into_iter().next().ok_or_else(closed)
+}
+
+/// Whether the connection has what it began with.
+fn is_our_own(about: &Row) -> bool {
+    about.get::<_, Option<&str>>(5) == Some("1")
+}
+
+/// Refuses what could lose what it acknowledged.
+fn check(address: &Address, about: &Row, access: ServerAccess) -> Result<(), StoreError> {
     let refuse = |problem| Err(address.problem(problem));
     let version: i32 = about.get(0);
     let (found, known) = (version.unsigned_abs(), VERSION_MIN);
     if found < known {
         return refuse(ServerProblem::OldServer { found, known });
-    }
-    if about.get::<_, Option<&str>>(5) != Some("1") {
-        let why = "it drops the settings of a connection".into();
-        return refuse(ServerProblem::Pooler { why });
     }
     if access == ServerAccess::Read {
         return Ok(());
@@ -148,21 +163,57 @@ fn tls(address: &Address) -> Result<MakeRustlsConnect, StoreError> {
 
 struct Connector {
     tls: Option<MakeRustlsConnect>,
+    /// Where a pooler will do.
+    pooled: Option<Address>,
+}
+
+impl Connector {
+    fn new(address: &Address, acting: Acting) -> Result<Self, StoreError> {
+        let tls = match address.pooled_config().get_ssl_mode() {
+            SslMode::Disable => None,
+            _ => Some(tls(address)?),
+        };
+        Ok(Self {
+            tls,
+            pooled: (acting == Acting::Application).then(|| address.clone()),
+        })
+    }
+
+    async fn reach(&self, config: &Config) -> Result<(Client, JoinHandle<()>), Error> {
+        match &self.tls {
+            Some(tls) => {
+                let (client, connection) = config.connect(tls.clone()).await?;
+                Ok((client, tokio::spawn(serve(connection))))
+            }
+            None => {
+                let (client, connection) = config.connect(NoTls).await?;
+                Ok((client, tokio::spawn(serve(connection))))
+            }
+        }
+    }
+
+    async fn reach_also_by_pooler(
+        &self,
+        config: &Config,
+        address: &Address,
+    ) -> Result<(Client, JoinHandle<()>), Error> {
+        if !address.pooling.is_found() {
+            match self.reach(config).await {
+                Err(error) if pooling::refuses_settings(&error) => address.pooling.find(),
+                done => return done,
+            }
+        }
+        self.reach(&address.pooled_config()).await
+    }
 }
 
 impl Connect for Connector {
     fn connect(&self, config: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
         let config = config.clone();
         Box::pin(async move {
-            match &self.tls {
-                Some(tls) => {
-                    let (client, connection) = config.connect(tls.clone()).await?;
-                    Ok((client, tokio::spawn(serve(connection))))
-                }
-                None => {
-                    let (client, connection) = config.connect(NoTls).await?;
-                    Ok((client, tokio::spawn(serve(connection))))
-                }
+            match &self.pooled {
+                Some(address) => self.reach_also_by_pooler(&config, address).await,
+                None => self.reach(&config).await,
             }
         })
     }
@@ -190,12 +241,14 @@ where
     }
 }
 
-/// Two pools of one server: see [`crate::server::Server`].
+/// The pools of one server: see [`crate::server::Server`].
 #[derive(Debug)]
 pub(crate) struct Pools {
     pub(crate) work: Pool,
     /// A lease is renewed while all others wait.
     pub(crate) lease: Pool,
+    /// Appends of several runs are made one group after the other.
+    pub(crate) groups: Pool,
 }
 
 /// How many statements may be under way at once.
@@ -204,8 +257,9 @@ const WORK_CONNECTIONS: usize = 8;
 impl Pools {
     pub(crate) fn new(address: &Address) -> Result<Arc<Self>, StoreError> {
         Ok(Arc::new(Self {
-            work: pool(address, WORK_CONNECTIONS)?,
-            lease: pool(address, 1)?,
+            work: pool(address, WORK_CONNECTIONS, "")?,
+            lease: pool(address, 1, "")?,
+            groups: pool(address, 1, gathering::SETTINGS)?,
         }))
     }
 }

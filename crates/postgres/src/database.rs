@@ -42,8 +42,8 @@ impl PostgresDatabase {
         let runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = { runtime }.enable_all().build().map_err(io)?;
         let server = Arc::new(DatabaseServer {
-            read: connection::pool(&address, READ_CONNECTIONS)?,
-            write: connection::pool(&address, WRITE_CONNECTIONS)?,
+            read: connection::pool(&address, READ_CONNECTIONS, "")?,
+            write: connection::pool(&address, WRITE_CONNECTIONS, "")?,
             address,
             runtime: runtime.handle().clone(),
         });

@@ -40,7 +40,13 @@ fn of_code(code: &SqlState, why: String) -> Option<ServerProblem> {
         "3D000" | "42501" => ServerProblem::Denied { why },
         "53300" => ServerProblem::NoConnection { why },
         "25006" => ServerProblem::ReadOnly { why },
-        "08P01" | "26000" | "42P05" => ServerProblem::Pooler { why },
+        // Poolers have this code for all that they say themselves.
+        "08P01" if why.contains("startup parameter") => ServerProblem::Pooler { why },
+        "08P01" if is_of_the_user(&why) => ServerProblem::Denied { why },
+        // It was not carried out, and is asked otherwise the next time.
+        "26000" | "42P05" => ServerProblem::Unreachable { why },
+        // What was undone so that others could continue, and may be done again.
+        "40001" | "40P01" | "25P03" | "55P03" => ServerProblem::Unreachable { why },
         "57P01" | "57P02" | "57P03" => ServerProblem::Unreachable { why },
         other => match other.get(..2) {
             Some("28") => ServerProblem::Denied { why },
@@ -48,6 +54,11 @@ fn of_code(code: &SqlState, why: String) -> Option<ServerProblem> {
             _ => return None,
         },
     })
+}
+
+/// Whether a pooler does not let this user in, or knows no such database.
+fn is_of_the_user(why: &str) -> bool {
+    why.contains("authentication failed") || why.contains("no such")
 }
 
 /// Whether the connection failed, and not what was asked.

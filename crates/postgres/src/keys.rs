@@ -1,7 +1,7 @@
 //! The runs that this process holds, with what an append of theirs needs, and the states that a run can be in.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_kernel::{GoalId, RunId};
 
@@ -15,7 +15,7 @@ pub(crate) const ENDED: i16 = 3;
 pub(crate) type RunNumber = i64;
 
 /// A run that this process holds, or believes to hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct HeldRun {
     pub(crate) key: RunNumber,
     pub(crate) goal: GoalId,
@@ -23,6 +23,8 @@ pub(crate) struct HeldRun {
     pub(crate) worker: i64,
     /// The claim by which it does.
     pub(crate) epoch: i64,
+    /// Held by who appends to the run; the others of this process follow in their order.
+    pub(crate) turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -37,8 +39,12 @@ impl HeldRuns {
         self.all().get(run).cloned()
     }
 
+    /// Who appends under an earlier claim keeps their turn.
     pub(crate) fn hold(&self, run: &RunId, held: HeldRun) {
-        self.all().insert(run.clone(), held);
+        let mut all = self.all();
+        let turn = all.get(run).map(|before| Arc::clone(&before.turn));
+        let turn = turn.unwrap_or_else(|| Arc::clone(&held.turn));
+        all.insert(run.clone(), HeldRun { turn, ..held });
     }
 
     pub(crate) fn forget(&self, run: &RunId) {

@@ -9,6 +9,7 @@
 
 mod address;
 mod append;
+mod asking;
 mod blobs;
 mod body;
 mod claim;
@@ -17,13 +18,17 @@ mod database;
 mod database_server;
 mod fault;
 mod fleet;
+mod gathering;
+mod group;
 mod initialise;
 mod keys;
 mod lease;
 mod look;
 mod offer;
+mod parameter;
 mod patience;
 mod poll;
+mod pooling;
 mod queue;
 mod read;
 mod renewal;

@@ -3,6 +3,7 @@
 use bonded_kernel::RunId;
 use bonded_state::StoreError;
 
+use crate::parameter::SqlValues;
 use crate::server::Server;
 
 /// What is to be known of a run before it is queued.
@@ -136,7 +137,7 @@ impl Server {
         needs.dedup();
         loop {
             for statement in [LANE, NEW_LANE] {
-                let values: crate::server::SqlValues<'_> = &[
+                let values: SqlValues<'_> = &[
                     &submission.queue,
                     &submission.submitter,
                     &needs,

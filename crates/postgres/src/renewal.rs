@@ -8,7 +8,8 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::lease::now;
-use crate::server::{Server, SqlValues};
+use crate::parameter::SqlValues;
+use crate::server::Server;
 
 const REGISTER: &str = "INSERT INTO bonded.worker (name, expires, queues, labels, concurrent) \
      VALUES ($1, clock_timestamp() + $2::float8 * interval '1 second', $3, coalesce($4::text[], '{}'), $5) RETURNING id";

@@ -5,6 +5,7 @@ use bonded_state::{ServerProblem, StoreError};
 use tokio_postgres::Client;
 
 use crate::address::Address;
+use crate::asking;
 use crate::fault;
 
 pub(crate) fn version(layout: SchemaLayout) -> String {
@@ -20,9 +21,10 @@ pub(crate) fn known(layout: SchemaLayout) -> u32 {
 
 /// Refuses a schema that is not of this version.
 pub(crate) async fn check(address: &Address, client: &Client) -> Result<(), StoreError> {
-    let version = client.query_one(&version(address.layout), &[]).await;
-    let version = version.map_err(|error| fault::of(address, &error))?;
-    let found = version.get::<_, i32>(0).unsigned_abs();
+    let rows = asking::ask(address, client, &version(address.layout), &[]).await;
+    let rows = rows.map_err(|error| fault::of(address, &error))?;
+    let version = rows.first().map(|row| row.get::<_, i32>(0));
+    let found = version.unwrap_or_default().unsigned_abs();
     let known = known(address.layout);
     match found.cmp(&known) {
         std::cmp::Ordering::Equal => Ok(()),

@@ -9,15 +9,15 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
 use crate::address::Address;
+use crate::asking;
 use crate::connection::{self, Pools, ServerAccess};
 use crate::fault;
+use crate::gathering::AppendGathering;
 use crate::keys::{HeldRuns, RunNumber};
 use crate::lease::Lease;
 use crate::offer::{Taking, WorkerOffer};
+use crate::parameter::SqlValues;
 use crate::patience::Patience;
-
-/// The values of a statement.
-pub(crate) type SqlValues<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -30,6 +30,7 @@ pub(crate) struct Server {
     /// What this process takes from queues; set before it takes anything.
     pub(crate) offer: OnceLock<WorkerOffer>,
     pub(crate) taking: Taking,
+    pub(crate) gathering: Arc<AppendGathering>,
 }
 
 impl Server {
@@ -43,6 +44,7 @@ impl Server {
             watchers: Arc::default(),
             offer: OnceLock::new(),
             taking: Taking::default(),
+            gathering: Arc::default(),
         })
     }
 
@@ -66,19 +68,41 @@ impl Server {
         sql: &'static str,
         values: SqlValues<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        let prepared = connection.prepare_cached(sql).await;
-        let rows = match prepared {
-            Ok(statement) => connection.query(&statement, values).await,
-            Err(error) => Err(error),
+        let rows = self.ask(&connection, sql, values, "").await;
+        rows.map_err(|error| self.fault_on(connection, &error))
+    }
+
+    /// What went wrong on a connection, which is kept where it can be used again.
+    pub(crate) fn fault_on(&self, connection: Object, error: &Error) -> StoreError {
+        let fault = self.fault(error);
+        // A server that became a standby keeps its sessions: the next connection looks for the primary.
+        if fault::may_pass(&fault) {
+            drop(Object::take(connection));
+        }
+        fault
+    }
+
+    /// Asks a statement, where there is a pooler with further settings, each after a semicolon.
+    pub(crate) async fn ask(
+        &self,
+        connection: &Object,
+        sql: &'static str,
+        values: SqlValues<'_>,
+        more: &str,
+    ) -> Result<Vec<Row>, Error> {
+        let pooling = &self.address.pooling;
+        let rows = match pooling.is_found() {
+            true => asking::ask_alone(&self.address, connection, sql, values, more).await,
+            false => match connection.prepare_cached(sql).await {
+                Ok(statement) => {
+                    let values = values.iter().map(|it| it.as_sql());
+                    let values: Vec<&(dyn ToSql + Sync)> = values.collect();
+                    connection.query(&statement, &values).await
+                }
+                Err(error) => Err(error),
+            },
         };
-        rows.map_err(|error| {
-            let fault = self.fault(&error);
-            // A server that became a standby keeps its sessions: the next connection looks for the primary.
-            if fault::may_pass(&fault) {
-                drop(Object::take(connection));
-            }
-            fault
-        })
+        rows.inspect_err(|error| pooling.learn(error))
     }
 
     /// Asks what may be asked twice.

@@ -6,20 +6,24 @@ use std::sync::Arc;
 use bonded_state::StoreError;
 use bonded_state::database::{Committed, ServerSession, SessionUse, SqlFault, SqlValue};
 use deadpool_postgres::Object;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Row, Statement};
 
+use crate::asking;
 use crate::database_server::DatabaseServer;
 use crate::fault;
-use crate::value::{Bound, read};
+use crate::value::{Bound, InWords, read};
 
 /// What is decided is decided by what others have committed when it is asked for. Whoever stops in the middle of it, such as
 /// a process that is suspended, keeps others waiting for so long.
-const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
      SET LOCAL idle_in_transaction_session_timeout = 10000";
 
 /// One state of the database, whatever is written meanwhile.
 const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// One statement, which through a pooler is a transaction, too.
+const BEGIN_LOOK_UP: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 /// Names the transaction, so that its outcome can be asked for.
 const NAME: &str = "SELECT pg_current_xact_id()::text";
@@ -30,12 +34,21 @@ const OUTCOME: &str = "SELECT pg_xact_status(($1::text)::xid8), \
      CASE pg_xact_status(($1::text)::xid8) WHEN 'committed' THEN \
      pg_logical_emit_message(true, 'bonded', 'settled')::text END";
 
+/// A statement as it is sent: prepared once for its connection, or without a name and with values in words, whose types the
+/// server finds out.
+enum StatementForm<'a> {
+    Prepared(Statement, &'a [&'a (dyn ToSql + Sync)]),
+    InWords(&'a [(&'a (dyn ToSql + Sync), Type)]),
+}
+
 /// A connection for as long as it is needed.
 pub(crate) struct Session {
     server: Arc<DatabaseServer>,
     /// `None` once it is over.
     connection: Option<Object>,
     session_use: SessionUse,
+    /// A pooler changes connections between transactions.
+    is_pooled: bool,
     /// A transaction that reads begins with its first statement, in the same message.
     is_begun: Cell<bool>,
     /// The connection leads to a server that is away, or takes no writes any more: the next one looks for another.
@@ -51,8 +64,10 @@ impl Session {
         connection: Object,
         session_use: SessionUse,
     ) -> Result<Self, StoreError> {
+        let is_pooled = server.address.pooling.is_found();
         let mut session = Self {
             server,
+            is_pooled,
             connection: Some(connection),
             session_use,
             is_begun: Cell::new(false),
@@ -68,45 +83,69 @@ impl Session {
         Ok(session)
     }
 
-    fn first_text(&self) -> Option<&'static str> {
-        match self.session_use {
-            SessionUse::Write => Some(BEGIN_WRITE),
-            SessionUse::Read => Some(BEGIN_READ),
-            SessionUse::LookUp => None,
-        }
-    }
-
-    /// Prepared once for its connection.
-    fn rows(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Error> {
-        self.with(sql, async |connection, statement| {
-            connection.query(&statement, values).await
+    /// What begins the transaction, where there is one.
+    fn first_text(&self) -> Option<String> {
+        let begin = match self.session_use {
+            SessionUse::Write => BEGIN_WRITE,
+            SessionUse::Read => BEGIN_READ,
+            SessionUse::LookUp if self.is_pooled => BEGIN_LOOK_UP,
+            SessionUse::LookUp => return None,
+        };
+        Some(match self.is_pooled {
+            true => format!("{begin}; {}", asking::settings(&self.server.address)),
+            false => begin.to_owned(),
         })
     }
 
-    /// Has a statement carried out, with the beginning of the transaction before it.
+    fn rows(&self, sql: &str, values: &[SqlValue]) -> Result<Vec<Row>, Error> {
+        self.with(sql, values, async |connection, form| match form {
+            StatementForm::Prepared(statement, values) => {
+                connection.query(&statement, values).await
+            }
+            StatementForm::InWords(values) => connection.query_typed(sql, values).await,
+        })
+    }
+
+    /// Has a statement carried out, with the beginning of the transaction before it. Through a pooler, one that belongs to no
+    /// transaction is one by itself.
     fn with<T>(
         &self,
         sql: &str,
-        work: impl AsyncFnOnce(&Object, Statement) -> Result<T, Error>,
+        values: &[SqlValue],
+        work: impl AsyncFnOnce(&Object, StatementForm<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let connection = self.connection();
-        self.server.runtime.block_on(async {
-            let statement = connection.prepare_cached(sql).await?;
-            let begin = match self.is_begun.replace(true) {
+        let bound: Vec<Bound<'_>> = values.iter().map(Bound).collect();
+        let bound: Vec<_> = bound.iter().map(|it| it as &(dyn ToSql + Sync)).collect();
+        let in_words: Vec<InWords<'_>> = values.iter().map(InWords).collect();
+        let in_words = in_words.iter().map(|it| it as &(dyn ToSql + Sync));
+        let in_words: Vec<_> = in_words.map(|it| (it, Type::UNKNOWN)).collect();
+        let done = self.server.runtime.block_on(async {
+            let form = match self.is_pooled {
+                true => StatementForm::InWords(&in_words),
+                false => StatementForm::Prepared(connection.prepare_cached(sql).await?, &bound),
+            };
+            let is_alone = self.session_use == SessionUse::LookUp;
+            let begin = match !is_alone && self.is_begun.replace(true) {
                 true => None,
                 false => self.first_text(),
             };
             match begin {
-                None => work(connection, statement).await,
+                None => work(connection, form).await,
+                Some(begin) if is_alone => {
+                    asking::alone(connection, &begin, work(connection, form)).await
+                }
                 Some(begin) => {
                     // In this order on the wire, and answered together.
-                    let begun = connection.batch_execute(begin);
-                    let (begun, done) = futures_util::join!(begun, work(connection, statement));
+                    let begun = connection.batch_execute(&begin);
+                    let done = work(connection, form);
+                    let (begun, done) = futures_util::future::join(begun, done).await;
                     begun?;
                     done
                 }
             }
-        })
+        });
+        done.inspect_err(|error| self.server.address.pooling.learn(error))
     }
 
     fn connection(&self) -> &Object {
@@ -116,23 +155,11 @@ impl Session {
     }
 
     fn store_error(&self, error: &Error) -> StoreError {
-        let found = self.sorted(error);
+        let found = fault::of(&self.server.address, error);
         if fault::may_pass(&found) {
             self.is_lost.set(true);
         }
         found
-    }
-
-    fn sorted(&self, error: &Error) -> StoreError {
-        match error.code().map(tokio_postgres::error::SqlState::code) {
-            // What was undone so that others could continue, and may be done again.
-            Some("40001" | "40P01" | "25P03" | "55P03") => {
-                let why = error.to_string();
-                let problem = bonded_state::ServerProblem::Unreachable { why };
-                self.server.address.problem(problem)
-            }
-            _ => fault::of(&self.server.address, error),
-        }
     }
 
     fn fault(&self, error: &Error) -> SqlFault {
@@ -169,9 +196,10 @@ impl Session {
     /// `None` where the server has not noticed yet that the connection is gone.
     async fn outcome(server: &DatabaseServer, name: &str) -> Result<Option<bool>, StoreError> {
         let connection = server.writing().await?;
-        let found = connection.query_one(OUTCOME, &[&name]).await;
+        let found = asking::ask(&server.address, &connection, OUTCOME, &[&name]).await;
         let found = found.map_err(|error| fault::of(&server.address, &error))?;
-        Ok(match found.get::<_, Option<&str>>(0) {
+        let status = found.first().and_then(|row| row.get::<_, Option<&str>>(0));
+        Ok(match status {
             Some("committed") => Some(true),
             Some("aborted") => Some(false),
             _ => None,
@@ -181,20 +209,17 @@ impl Session {
 
 impl ServerSession for Session {
     fn query(&self, sql: &str, values: &[SqlValue]) -> Result<Vec<Vec<SqlValue>>, SqlFault> {
-        let values: Vec<Bound<'_>> = values.iter().map(Bound).collect();
-        let values: Vec<_> = values.iter().map(|it| it as &(dyn ToSql + Sync)).collect();
-        let rows = self
-            .rows(sql, &values)
-            .map_err(|error| self.fault(&error))?;
+        let rows = self.rows(sql, values).map_err(|error| self.fault(&error))?;
         let read = |row: &Row| read(row).map_err(|error| self.fault(&error));
         rows.iter().map(read).collect()
     }
 
     fn execute(&self, sql: &str, values: &[SqlValue]) -> Result<u64, SqlFault> {
-        let values: Vec<Bound<'_>> = values.iter().map(Bound).collect();
-        let values: Vec<_> = values.iter().map(|it| it as &(dyn ToSql + Sync)).collect();
-        let done = self.with(sql, async |connection, statement| {
-            connection.execute(&statement, &values).await
+        let done = self.with(sql, values, async |connection, form| match form {
+            StatementForm::Prepared(statement, values) => {
+                connection.execute(&statement, values).await
+            }
+            StatementForm::InWords(values) => connection.execute_typed(sql, values).await,
         });
         done.map_err(|error| self.fault(&error))
     }

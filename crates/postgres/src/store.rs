@@ -62,6 +62,7 @@ impl PostgresStore {
             // Who opens the store waits for it.
             let _sent = look.send(first);
             tokio::spawn(Arc::clone(&served).watch());
+            tokio::spawn(Arc::clone(&served).send_groups());
             // An error says the same: the store is gone.
             let _stopped = stopped.await;
             served.retire().await;
@@ -122,7 +123,7 @@ impl Store for PostgresStore {
         entries: Arc<[Entry]>,
     ) -> BoxFuture<'_, Result<Head, StoreError>> {
         Box::pin(async move {
-            let append = Append::new(expected, entries)?;
+            let append = Arc::new(Append::new(expected, entries)?);
             let server = Arc::clone(&self.server);
             self.ask(async move { server.append(&append).await }).await
         })

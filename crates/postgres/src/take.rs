@@ -9,11 +9,15 @@ use std::time::SystemTime;
 
 use bonded_kernel::{GoalId, RunId};
 use bonded_state::StoreError;
-use tokio_postgres::Row;
+use deadpool_postgres::Transaction;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{IsolationLevel, Row};
 
+use crate::asking;
 use crate::keys::HeldRun;
 use crate::offer::WorkerOffer;
-use crate::server::{Server, SqlValues};
+use crate::parameter::SqlValues;
+use crate::server::Server;
 
 /// A run that this process has taken, and holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,24 +162,29 @@ impl Server {
     ) -> Result<Option<Row>, StoreError> {
         let fault = |error| self.fault(&error);
         let mut connection = self.connection().await?;
-        let transaction = connection.transaction().await.map_err(fault)?;
+        let transaction = connection
+            .build_transaction()
+            .isolation_level(IsolationLevel::ReadCommitted)
+            .read_only(false)
+            .start()
+            .await
+            .map_err(fault)?;
+        if self.address.pooling.is_found() {
+            let settings = asking::settings(&self.address);
+            transaction.batch_execute(&settings).await.map_err(fault)?;
+        }
         let mut limits = [None, None];
         let locks = [(LOCK_QUEUE, queue), (LOCK_AGENT, agent)];
         for ((lock, name), limit) in locks.into_iter().zip(&mut limits) {
             let Some(name) = name else {
                 continue;
             };
-            let lock = transaction.prepare_cached(lock).await.map_err(fault)?;
-            let row = transaction.query_opt(&lock, &[&name]).await;
-            let Some(row) = row.map_err(fault)? else {
+            let rows = self.ask_within(&transaction, lock, &[&name]).await?;
+            let Some(row) = rows.first() else {
                 return Ok(None);
             };
             *limit = Some(i64::from(row.get::<_, i32>(0)));
         }
-        let take = transaction
-            .prepare_cached(TAKE_BOUNDED)
-            .await
-            .map_err(fault)?;
         let (lanes, marks) = self.taking.columns();
         let values: SqlValues<'_> = &[
             &worker,
@@ -189,9 +198,33 @@ impl Server {
             &agent,
             &limits[1],
         ];
-        let row = transaction.query_opt(&take, values).await.map_err(fault)?;
+        let rows = self.ask_within(&transaction, TAKE_BOUNDED, values).await?;
         transaction.commit().await.map_err(fault)?;
-        Ok(row)
+        Ok(rows.into_iter().next())
+    }
+
+    async fn ask_within(
+        &self,
+        transaction: &Transaction<'_>,
+        sql: &'static str,
+        values: SqlValues<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let pooling = &self.address.pooling;
+        let rows = match pooling.is_found() {
+            true => asking::ask_typed(transaction.client(), sql, values).await,
+            false => match transaction.prepare_cached(sql).await {
+                Ok(statement) => {
+                    let values = values.iter().map(|it| it.as_sql());
+                    let values: Vec<&(dyn ToSql + Sync)> = values.collect();
+                    transaction.query(&statement, &values).await
+                }
+                Err(error) => Err(error),
+            },
+        };
+        rows.map_err(|error| {
+            pooling.learn(&error);
+            self.fault(&error)
+        })
     }
 
     async fn forgotten(&self, worker: i64) -> Result<Option<TakenRun>, StoreError> {
@@ -219,6 +252,7 @@ impl Server {
             epoch: row.get(1),
             goal: GoalId::from_stored(row.get(2)),
             worker,
+            turn: Arc::default(),
         };
         self.held.hold(&run, held);
         if let Some(ready) = row.get::<_, Option<SystemTime>>(6) {

@@ -1,10 +1,11 @@
 //! Values of statements and rows, as the server's types want them.
 
 use std::error::Error as StdError;
+use std::fmt::Write as _;
 
 use bonded_state::database::SqlValue;
-use bytes::BytesMut;
-use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use bytes::{BufMut as _, BytesMut};
+use tokio_postgres::types::{Format, FromSql, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Error, Row};
 
 /// A value, for a parameter of whatever type.
@@ -38,6 +39,47 @@ impl ToSql for Bound<'_> {
 
     fn accepts(_: &Type) -> bool {
         true
+    }
+
+    to_sql_checked!();
+}
+
+/// A value as the server reads it from a text, for a parameter whose type is not known here.
+#[derive(Debug)]
+pub(crate) struct InWords<'a>(pub(crate) &'a SqlValue);
+
+impl ToSql for InWords<'_> {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
+        match self.0 {
+            SqlValue::Null => return Ok(IsNull::Yes),
+            SqlValue::Integer(number) => write!(out, "{number}")?,
+            SqlValue::Real(number) => match number.is_infinite() {
+                true if *number > 0.0 => out.put_slice(b"Infinity"),
+                true => out.put_slice(b"-Infinity"),
+                false => write!(out, "{number}")?,
+            },
+            SqlValue::Text(text) => out.put_slice(text.as_bytes()),
+            SqlValue::Bytes(bytes) => {
+                out.put_slice(b"\\x");
+                for byte in bytes {
+                    let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
+                    out.put_slice(&[digit(byte >> 4), digit(byte & 15)]);
+                }
+            }
+        }
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Text
     }
 
     to_sql_checked!();

@@ -22,6 +22,7 @@ pub mod issuer;
 pub mod notes;
 pub mod patience;
 pub mod place;
+pub mod pooler;
 pub mod postgres;
 pub mod process;
 pub mod provider;

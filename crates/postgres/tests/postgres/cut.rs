@@ -14,17 +14,17 @@ use crate::place::{Place, open};
 
 /// Stands between a store and its server, and cuts connections when it is told to.
 #[derive(Default)]
-struct Proxy {
+pub(crate) struct Proxy {
     /// The next answer is not delivered: what was asked was carried out.
-    cuts_answer: AtomicBool,
+    pub(crate) cuts_answer: AtomicBool,
     /// The next question is not delivered.
-    cuts_question: AtomicBool,
-    cuts: AtomicU32,
+    pub(crate) cuts_question: AtomicBool,
+    pub(crate) cuts: AtomicU32,
 }
 
 impl Proxy {
     /// Gives the port that it listens on.
-    fn start(self: &Arc<Self>, server: u16) -> u16 {
+    pub(crate) fn start(self: &Arc<Self>, server: u16) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
         let port = listener.local_addr().expect("it has an address").port();
         let proxy = Arc::clone(self);

@@ -2,8 +2,10 @@
 
 mod conformance;
 mod cut;
+mod groups;
 mod leases;
 mod place;
+mod pooler;
 mod queue;
 mod refusals;
 mod schema;

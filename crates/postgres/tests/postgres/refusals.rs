@@ -1,12 +1,9 @@
 //! What is wrong with a server is said so that a person knows what to do.
 
-use std::fs;
-use std::process::Child;
-
-use bonded_postgres::PostgresStore;
+use bonded_postgres::{PostgresStore, initialise};
 use bonded_state::{ListFilter, ServerProblem, Store as _, StoreError};
-use bonded_testkit::installed::installed;
-use bonded_testkit::postgres::{PASSWORD, PGBOUNCER, PostgresServer, as_nobody, free_port};
+use bonded_testkit::pooler::Pooler;
+use bonded_testkit::postgres::{PASSWORD, PostgresServer, free_port};
 use bonded_testkit::stores::logs::Log;
 
 use crate::place::{Place, address, open};
@@ -196,56 +193,23 @@ async fn a_standby_is_read_and_refuses_to_be_written() {
     assert_eq!(listed.len(), 1);
 }
 
-/// A pooler that is gone with its handle.
-struct Pooler(Child);
-
-impl Drop for Pooler {
-    fn drop(&mut self) {
-        let _ended = self.0.kill().and_then(|()| self.0.wait());
-    }
-}
-
 #[tokio::test]
-async fn a_pooler_in_transaction_mode_is_recognised_also_where_it_drops_what_it_is_told() {
-    let (Some(place), Some(program)) = (Place::new().await, installed(PGBOUNCER)) else {
+async fn what_makes_a_store_refuses_a_pooler() {
+    let Some(place) = Place::empty() else {
         return;
     };
-    let server = place.database.server;
-    let dir = tempfile::tempdir_in(server.socket_dir()).expect("a directory can be made");
     for ignored in ["extra_float_digits", "options,extra_float_digits"] {
-        let port = free_port();
-        let users = dir.path().join("users");
-        fs::write(&users, "\"app\" \"\"\n").expect("a file can be written");
-        let ini = dir.path().join("pgbouncer.ini");
-        let (sockets, users) = (server.socket_dir().display(), users.display());
-        let text = format!(
-            "[databases]\n* = host={sockets} port={}\n[pgbouncer]\npool_mode = transaction\nlisten_addr = 127.0.0.1\n\
-             listen_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {users}\n\
-             ignore_startup_parameters = {ignored}\n",
-            server.port()
-        );
-        fs::write(&ini, text).expect("a file can be written");
-        open_to_all(dir.path());
-        let mut command = as_nobody(&program);
-        let _pooler = Pooler(command.arg(&ini).spawn().expect("it can be started"));
-        let name = &place.database.name;
-        let address = format!("postgres://app@127.0.0.1:{port}/{name}");
-        let found = loop {
-            match problem(open(&address)) {
-                ServerProblem::Unreachable { .. } => std::thread::yield_now(),
-                found => break found,
-            }
+        let Some(pooler) = Pooler::start(place.database.server, ignored) else {
+            return;
+        };
+        let owner = address(&pooler.address(&place.database, "owner"));
+        let found = match initialise(&owner, &[]).await {
+            Err(StoreError::Server { problem, .. }) => problem,
+            other => panic!("{other:?}"),
         };
         assert!(
             matches!(found, ServerProblem::Pooler { .. }),
             "{ignored}: {found}"
         );
     }
-}
-
-/// The pooler is another user than this process may be.
-fn open_to_all(dir: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let all = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(dir, all).expect("a mode can be set");
 }
