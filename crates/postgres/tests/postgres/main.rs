@@ -2,6 +2,7 @@
 
 mod conformance;
 mod cut;
+mod failover;
 mod leases;
 mod place;
 mod queue;
