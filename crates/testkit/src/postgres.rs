@@ -1,5 +1,7 @@
 //! A real PostgreSQL server of the tests' own: one for each test program, with a database for each test.
 
+mod replication;
+
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::chown;
@@ -25,6 +27,8 @@ pub const PGBOUNCER: &str = "BONDED_PGBOUNCER";
 
 /// The server does not run as root: it is started as nobody then.
 const NOBODY: u32 = 65_534;
+
+const CLOCK: &str = "clock";
 
 /// The password of every user that has one.
 pub const PASSWORD: &str = "only-for-tests";
@@ -109,15 +113,7 @@ impl PostgresServer {
         let programs = installed(POSTGRES)?;
         let dir = ServerDir::new();
         let data = dir.path().join("data");
-        let mut initdb = as_nobody(&programs.join("initdb"));
-        initdb.args([
-            "--no-sync",
-            "--username=owner",
-            "--encoding=UTF8",
-            "--locale=C",
-        ]);
-        initdb.args(["--auth-local=trust", "--auth-host=scram-sha-256", "-D"]);
-        succeeded(initdb.arg(&data));
+        succeeded(&mut initdb(&programs, &data));
         let port = free_port();
         let server = begin(&programs, &data, dir.path(), port, settings);
         let server = Self {
@@ -127,11 +123,76 @@ impl PostgresServer {
             server,
         };
         server.wait();
+        server.make_roles();
+        Some(server)
+    }
+
+    /// One of its own that keeps tables on a disk of this size.
+    pub fn with_small_disk(bytes: u64) -> Option<Self> {
+        let programs = installed(POSTGRES)?;
+        let dir = ServerDir::new();
+        let data = dir.path().join("data");
+        succeeded(&mut initdb(&programs, &data));
+        let small = dir.path().join("small");
+        let port = free_port();
+        // A file system of its own, which only this server sees.
+        let mut server = as_nobody(Path::new("bwrap"));
+        server.args(["--dev-bind", "/", "/", "--size", &bytes.to_string()]);
+        server.arg("--tmpfs").arg(&small).arg("--die-with-parent");
+        server.arg("--").arg(programs.join("postgres"));
+        let server = spawn_server(server, &data, dir.path(), port, &[]);
+        let server = Self {
+            programs,
+            dir,
+            port,
+            server,
+        };
+        server.wait();
+        server.make_roles();
+        let small = small.display();
+        let place = format!("CREATE TABLESPACE small LOCATION '{small}'");
+        server.sql("postgres", &place);
+        server.sql("postgres", "ALTER SYSTEM SET default_tablespace = small");
+        server.sql("postgres", "SELECT pg_reload_conf()");
+        Some(server)
+    }
+
+    /// One of its own that asks this library for the time, which reads it from a file: see [`Self::clock`].
+    pub fn with_clock(library: &Path) -> Option<Self> {
+        let programs = installed(POSTGRES)?;
+        let dir = ServerDir::new();
+        let data = dir.path().join("data");
+        succeeded(&mut initdb(&programs, &data));
+        // The server's user cannot read what lies elsewhere.
+        let own = dir.path().join("clock.so");
+        fs::copy(library, &own).expect("a file can be copied");
+        let clock = dir.path().join(CLOCK);
+        fs::write(&clock, "0").expect("a file can be written");
+        let port = free_port();
+        let mut server = as_nobody(&programs.join("postgres"));
+        server.env("LD_PRELOAD", own).env("WALL_CLOCK_FILE", clock);
+        let server = spawn_server(server, &data, dir.path(), port, &[]);
+        let server = Self {
+            programs,
+            dir,
+            port,
+            server,
+        };
+        server.wait();
+        server.make_roles();
+        Some(server)
+    }
+
+    /// The file that says how many seconds the clock of such a server is ahead.
+    pub fn clock(&self) -> PathBuf {
+        self.dir.path().join(CLOCK)
+    }
+
+    fn make_roles(&self) {
         let roles = format!(
             "ALTER ROLE owner PASSWORD '{PASSWORD}'; CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"
         );
-        server.sql("postgres", &roles);
-        Some(server)
+        self.sql("postgres", &roles);
     }
 
     /// A standby of this server, which only reads.
@@ -203,6 +264,11 @@ impl PostgresServer {
 
     pub fn data(&self) -> PathBuf {
         self.dir.path().join("data")
+    }
+
+    /// Its first process, which starts all others.
+    pub fn id(&self) -> u32 {
+        self.server.id()
     }
 
     pub fn port(&self) -> u16 {
@@ -303,9 +369,32 @@ pub fn as_nobody(program: &Path) -> Command {
     command
 }
 
+fn initdb(programs: &Path, data: &Path) -> Command {
+    let mut initdb = as_nobody(&programs.join("initdb"));
+    initdb.args([
+        "--no-sync",
+        "--username=owner",
+        "--encoding=UTF8",
+        "--locale=C",
+    ]);
+    initdb.args(["--auth-local=trust", "--auth-host=scram-sha-256", "-D"]);
+    initdb.arg(data);
+    initdb
+}
+
 fn begin(programs: &Path, data: &Path, sockets: &Path, port: u16, settings: &[&str]) -> Child {
+    let server = as_nobody(&programs.join("postgres"));
+    spawn_server(server, data, sockets, port, settings)
+}
+
+fn spawn_server(
+    mut server: Command,
+    data: &Path,
+    sockets: &Path,
+    port: u16,
+    settings: &[&str],
+) -> Child {
     let log = fs::File::create(sockets.join("server.log")).expect("a file can be made");
-    let mut server = as_nobody(&programs.join("postgres"));
     server.arg("-D").arg(data).arg("-k").arg(sockets);
     server.args(["-h", "127.0.0.1", "-p", &port.to_string()]);
     for setting in ["max_connections=300"].iter().chain(settings) {

@@ -37,6 +37,8 @@ pub(crate) struct Programs {
     pub(crate) draw_cost: PathBuf,
     pub(crate) import_floor: PathBuf,
     pub(crate) pages_floor: PathBuf,
+    pub(crate) postgres_fill: PathBuf,
+    pub(crate) postgres_server: PathBuf,
     pub(crate) tool_costs: PathBuf,
     pub(crate) tool_server: PathBuf,
     pub(crate) workspace_fill: PathBuf,
@@ -77,6 +79,8 @@ impl Rig {
                 draw_cost: programs.join("draw_cost"),
                 import_floor: programs.join("import_floor"),
                 pages_floor: programs.join("pages_floor"),
+                postgres_fill: programs.join("postgres_fill"),
+                postgres_server: programs.join("postgres_server"),
                 tool_costs: programs.join("tool_costs"),
                 tool_server: programs.join("tool_server"),
                 workspace_fill: programs.join("workspace_fill"),
@@ -163,7 +167,8 @@ impl Rig {
         Command::new(&self.programs.bare)
     }
 
-    fn run_options(&self, command: &mut Command, model: &str) {
+    /// What makes a run one of the measured ones.
+    pub(crate) fn run_options(&self, command: &mut Command, model: &str) {
         command
             .args(["--quiet", "--max-turns", "2000", "--model", model])
             .args(["--base-url", &self.server.base_url()])

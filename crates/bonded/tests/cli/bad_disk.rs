@@ -1,7 +1,7 @@
 //! Disks that do not give back what they hold.
 
 use crate::place::{Done, Place, done, finish, start};
-use crate::shim;
+use bonded_testkit::shim;
 
 /// Reads of the file that `UNREADABLE` names fail from the byte `UNREADABLE_FROM` on.
 const SHIM: &str = r#"

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::done::kill;
 use crate::place::{Done, Place, call, done, finish, parse, start};
-use crate::shim;
 use crate::watch::{of_kind, wait_until, write};
+use bonded_testkit::shim;
 
 const DAY_S: i64 = 24 * 60 * 60;
 

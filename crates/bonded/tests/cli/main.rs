@@ -23,7 +23,6 @@ mod proxies;
 mod reference;
 mod replay_differs;
 mod sandbox;
-mod shim;
 mod stops;
 mod streams;
 mod tls;

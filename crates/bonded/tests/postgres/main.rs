@@ -2,16 +2,21 @@
 //! middle of runs whose effects are counted outside.
 
 mod at_hand;
+mod clocks;
 mod command_lines;
 mod cut_off;
 mod drained;
 mod errors;
+mod failover;
 mod fleet;
+mod full_disk;
 mod killed;
 mod operated;
+mod partitions;
 mod queue;
 mod races;
 mod shop;
 mod stopped;
 mod tls;
+mod versions;
 mod workspaces;

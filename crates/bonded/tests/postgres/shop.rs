@@ -18,13 +18,18 @@ impl Shop {
     /// A store with a lease of this length; `None` where there is no server to be had.
     pub(crate) fn new(lease_ms: u64) -> Option<Self> {
         let database = PostgresServer::shared()?.database();
+        let address = format!("{}&bonded_lease_ms={lease_ms}", database.address("app"));
+        Some(Self::at(database, &address))
+    }
+
+    /// A store in this database, which is used at this address.
+    pub(crate) fn at(database: Database, address: &str) -> Self {
         let owner = Place::with_store(&database.address("owner"));
         owner
             .bonded(&["store", "init", "--grant", "app"])
             .succeeds();
-        let address = format!("{}&bonded_lease_ms={lease_ms}", database.address("app"));
-        let place = Place::with_store(&address);
-        Some(Self { place, database })
+        let place = Place::with_store(address);
+        Self { place, database }
     }
 
     /// The lines of a file that commands of the agent write to.

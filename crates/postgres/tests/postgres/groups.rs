@@ -1,18 +1,16 @@
 //! Appends of several runs that share a statement: each is carried out, refused or settled as if it had been sent alone.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
 use bonded_postgres::PostgresStore;
 use bonded_state::{Store as _, StoreError};
 use bonded_testkit::patience::wait_until;
 use bonded_testkit::pooler::Pooler;
-use bonded_testkit::postgres::PASSWORD;
+use bonded_testkit::proxy::{Proxy, Way};
 use bonded_testkit::stores::logs::{Log, long};
 use futures_util::future::join_all;
 
-use crate::cut::Proxy;
 use crate::place::{Place, open};
 
 const RUNS: usize = 12;
@@ -160,11 +158,8 @@ async fn a_group_that_is_cut_either_way_is_settled_for_each() {
     let Some(place) = Place::new().await else {
         return;
     };
-    let proxy = Arc::new(Proxy::default());
-    let port = proxy.start(place.database.server.port());
-    let name = &place.database.name;
-    let address = format!("postgres://app:{PASSWORD}@127.0.0.1:{port}/{name}");
-    let store = open(&address).expect("it opens");
+    let proxy = Proxy::start(place.database.server.port());
+    let store = open(&place.address_through(&proxy)).expect("it opens");
     let mut logs = begun(&store).await;
     warm(&store, &logs).await;
     for log in &mut logs {
@@ -173,13 +168,12 @@ async fn a_group_that_is_cut_either_way_is_settled_for_each() {
         }
     }
     for step in 2..logs[0].steps.len() {
-        let before = proxy.cuts.load(Ordering::SeqCst);
-        let cut = [&proxy.cuts_answer, &proxy.cuts_question][step % 2];
-        cut.store(true, Ordering::SeqCst);
+        let before = proxy.closed();
+        proxy.close_next([Way::Answers, Way::Questions][step % 2]);
         for done in append_all(&store, &logs, step).await {
             done.expect("it is settled");
         }
-        assert_eq!(proxy.cuts.load(Ordering::SeqCst), before + 1);
+        assert_eq!(proxy.closed(), before + 1);
     }
     for log in &logs {
         assert_eq!(store.load(&log.id, 0).await, Ok(log.entries()));

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod cut;
+mod failover;
 mod groups;
 mod leases;
 mod place;

@@ -2,7 +2,8 @@
 
 use bonded_postgres::{Address, Initialised, PostgresStore, initialise};
 use bonded_state::StoreError;
-use bonded_testkit::postgres::{Database, PostgresServer};
+use bonded_testkit::postgres::{Database, PASSWORD, PostgresServer};
+use bonded_testkit::proxy::Proxy;
 
 pub(crate) struct Place {
     pub(crate) database: Database,
@@ -21,6 +22,15 @@ impl Place {
     pub(crate) fn empty() -> Option<Self> {
         let database = PostgresServer::shared()?.database();
         Some(Self { database })
+    }
+
+    /// A store on a server of its own. Its processes end with the thread that started it.
+    pub(crate) async fn on(server: PostgresServer) -> Self {
+        let server: &'static PostgresServer = Box::leak(Box::new(server));
+        let database = server.database();
+        let place = Self { database };
+        place.init().await.expect("the store can be made");
+        place
     }
 
     /// A database with a store, which the user `app` may use.
@@ -43,6 +53,12 @@ impl Place {
         let address = self.database.address("app");
         let opened = open(&format!("{address}&bonded_lease_ms={lease_ms}"));
         opened.expect("the store opens")
+    }
+
+    /// Its address behind a proxy.
+    pub(crate) fn address_through(&self, proxy: &Proxy) -> String {
+        let (port, name) = (proxy.port, &self.database.name);
+        format!("postgres://app:{PASSWORD}@127.0.0.1:{port}/{name}")
     }
 
     pub(crate) fn sql(&self, sql: &str) -> String {

@@ -2,9 +2,10 @@
 
 use bonded_postgres::{PostgresStore, initialise};
 use bonded_state::{ListFilter, ServerProblem, Store as _, StoreError};
+use bonded_testkit::patience::wait_until;
 use bonded_testkit::pooler::Pooler;
 use bonded_testkit::postgres::{PASSWORD, PostgresServer, free_port};
-use bonded_testkit::stores::logs::Log;
+use bonded_testkit::stores::logs::{Log, long};
 
 use crate::place::{Place, address, open};
 
@@ -149,25 +150,75 @@ async fn a_full_database_and_one_that_takes_no_writes_are_told_apart() {
     assert!(matches!(found, ServerProblem::ReadOnly { .. }), "{found}");
 }
 
+/// More than an empty store needs.
+const SMALL_DISK_BYTES: u64 = 4 << 20;
+
 #[tokio::test]
-async fn a_server_that_says_that_its_disk_is_full_has_appended_nothing() {
-    let Some(place) = Place::new().await else {
+async fn a_server_whose_disk_is_full_has_appended_nothing_and_goes_on_when_there_is_room() {
+    let Some(server) = PostgresServer::with_small_disk(SMALL_DISK_BYTES) else {
         return;
     };
+    let place = Place::on(server).await;
+    place.sql("CREATE TABLE filler (bytes text)");
     let store = place.open();
-    let log = Log::with_turns("r", 1);
+    let mut log = Log::start("r", "say something");
+    for turn in 0..100 {
+        log.turn(&format!("{turn} {}", long("a text that lies in the log, ")));
+    }
     log.append(&store, 0).await.expect("it appends");
-    // What a server says then, from the place where it would say it.
+    // Until there is no room for another row.
     place.sql(
-        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS \
-         $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$; \
-         CREATE TRIGGER full_disk BEFORE INSERT ON bonded.step EXECUTE FUNCTION full_disk()",
+        "DO $$ BEGIN LOOP INSERT INTO filler SELECT repeat('x', 1000) FROM generate_series(1, 8); END LOOP; \
+         EXCEPTION WHEN disk_full THEN NULL; END $$",
     );
-    let full = log.append(&store, 1).await;
-    assert!(matches!(full, Err(StoreError::Full { .. })), "{full:?}");
-    assert_eq!(store.head(&log.id).await, Ok(Some(log.steps[0].after())));
-    place.sql("DROP TRIGGER full_disk ON bonded.step");
-    log.append(&store, 1).await.expect("there is room again");
+    let mut step = 1;
+    let full = loop {
+        match log.append(&store, step).await {
+            Ok(()) => step += 1,
+            Err(full) => break full,
+        }
+    };
+    assert!(matches!(full, StoreError::Full { .. }), "{full:?}");
+    let before = log.steps[step].before();
+    assert_eq!(store.head(&log.id).await, Ok(Some(before)));
+    place.sql("DROP TABLE filler");
+    for step in step..log.steps.len() {
+        log.append(&store, step).await.expect("there is room again");
+    }
+    assert_eq!(store.load(&log.id, 0).await, Ok(log.entries()));
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_more_connections_says_so_and_is_waited_for() {
+    // Three are the superuser's.
+    let Some(server) = PostgresServer::start(&["max_connections=11"]) else {
+        return;
+    };
+    let place = Place::on(server).await;
+    let address = place.database.address("app");
+    let mut stores = vec![];
+    let found = loop {
+        match open(&address) {
+            Ok(store) => stores.push(store),
+            refused => break problem(refused),
+        }
+    };
+    assert!(
+        matches!(found, ServerProblem::NoConnection { .. }),
+        "{found}"
+    );
+    // One of them wants more connections at once than there are.
+    let logs: Vec<Log> = (0..8)
+        .map(|n| Log::with_turns(&format!("r{n}"), 3))
+        .collect();
+    let store = &stores[0];
+    let appends = logs.iter().map(|log| log.append_all(store));
+    futures_util::future::join_all(appends).await;
+    for log in &logs {
+        assert_eq!(store.load(&log.id, 0).await, Ok(log.entries()));
+    }
+    drop(stores.pop());
+    wait_until("there is a place again", || open(&address).is_ok());
 }
 
 #[tokio::test]
@@ -175,14 +226,10 @@ async fn a_standby_is_read_and_refuses_to_be_written() {
     let Some(server) = PostgresServer::start(&[]) else {
         return;
     };
-    let server: &'static PostgresServer = Box::leak(Box::new(server));
-    let place = Place {
-        database: server.database(),
-    };
-    place.init().await.expect("the store can be made");
+    let place = Place::on(server).await;
     let log = Log::with_turns("r", 1);
     log.append_all(&place.open()).await;
-    let standby = server.standby();
+    let standby = place.database.server.standby();
     let there = place.database.address_on(&standby, "app");
     let found = problem(open(&there));
     assert!(matches!(found, ServerProblem::ReadOnly { .. }), "{found}");

@@ -3,7 +3,9 @@
 //! It has no kernel, no schema checks, no chain of hashes, no limits and no recovery. It prints nothing,
 //! except with `--load`: the microseconds that loading and parsing a log took.
 
+mod log;
 mod options;
+mod server_log;
 mod talk;
 mod writer;
 
@@ -17,9 +19,9 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
+use log::Log;
 use options::Options;
 use talk::Shared;
-use writer::Writer;
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
@@ -42,8 +44,8 @@ fn run() -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let writer = Arc::new(Writer::open(&options.db)?);
-    let shared = Shared::new(&options, Arc::clone(&writer))?;
+    let log = Arc::new(runtime.block_on(Log::open(&options.db))?);
+    let shared = Shared::new(&options, Arc::clone(&log))?;
     runtime.block_on(async {
         if options.start {
             return shared.open().await;
@@ -54,7 +56,7 @@ fn run() -> Result<(), Fault> {
             .await
     })?;
     drop(shared);
-    Arc::into_inner(writer).map_or(Ok(()), Writer::close)
+    Arc::into_inner(log).map_or(Ok(()), Log::close)
 }
 
 /// Reads the bodies of a whole store in order and parses each, with no check at all.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::Fault;
+use crate::log::Log;
 use crate::options::{Appends, Options};
-use crate::writer::Writer;
 
 /// What all conversations share.
 pub(crate) struct Shared {
@@ -19,7 +19,7 @@ pub(crate) struct Shared {
     like: Like,
     dir: std::path::PathBuf,
     appends: Appends,
-    writer: Arc<Writer>,
+    log: Arc<Log>,
 }
 
 /// The parts of a request that stay the same.
@@ -97,7 +97,7 @@ struct Output<'a> {
 }
 
 impl Shared {
-    pub(crate) fn new(options: &Options, writer: Arc<Writer>) -> Result<Self, Fault> {
+    pub(crate) fn new(options: &Options, log: Arc<Log>) -> Result<Self, Fault> {
         let mut like: Like = serde_json::from_slice(&std::fs::read(&options.like)?)?;
         if let Some(model) = &options.model {
             like.model.clone_from(model);
@@ -108,7 +108,7 @@ impl Shared {
             like,
             dir: options.dir.clone(),
             appends: options.appends,
-            writer,
+            log,
         })
     }
 
@@ -141,7 +141,7 @@ impl Shared {
     /// One request, for the time that a process needs to come so far.
     pub(crate) async fn open(&self) -> Result<(), Fault> {
         let start = record("start", self.appends.start_bytes);
-        self.writer.append(start).await?;
+        self.log.append(0, start).await?;
         let opening = self.opening("say hello".into());
         self.ask(&opening).await.map(drop)
     }
@@ -149,18 +149,18 @@ impl Shared {
     /// A whole conversation.
     pub(crate) async fn run(&self, number: usize) -> Result<(), Fault> {
         let start = record("start", self.appends.start_bytes);
-        self.writer.append(start).await?;
+        self.log.append(number, start).await?;
         let mut messages = self.opening(format!("read the notes, run {number}"));
         loop {
             let call = self.ask(&messages).await?;
             let reply = record(&call.function.arguments, self.appends.reply_bytes);
-            self.writer.append(reply).await?;
+            self.log.append(number, reply).await?;
             if call.function.name == "done" {
                 return Ok(());
             }
             let output = read(&self.dir, &call.function.arguments)?;
-            self.writer
-                .append(record(&output, self.appends.output_bytes))
+            self.log
+                .append(number, record(&output, self.appends.output_bytes))
                 .await?;
             let id = call.id.clone();
             messages.push(Message {

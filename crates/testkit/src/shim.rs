@@ -11,7 +11,7 @@ use tempfile::TempDir;
 static BUILT: Mutex<BTreeMap<&str, (TempDir, PathBuf)>> = Mutex::new(BTreeMap::new());
 
 /// The library of this source, built once.
-pub(crate) fn built(source: &'static str) -> PathBuf {
+pub fn built(source: &'static str) -> PathBuf {
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     let (_, library) = built.entry(source).or_insert_with(|| {
         let dir = tempfile::tempdir().expect("a directory can be made");
