@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Entry, Event, Hash, Head, RunId};
-use bonded_state::{Append, StoreError};
+use bonded_state::{Append, StoreError, Submission};
 use tokio_postgres::Row;
 
 use crate::blobs;
 use crate::body;
 use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, WAITING};
-use crate::queue::Submission;
 use crate::server::{Server, SqlValues};
 
 /// Begins a run: who makes it holds it.

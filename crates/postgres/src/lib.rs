@@ -42,7 +42,7 @@ pub use database::PostgresDatabase;
 pub use initialise::{Initialised, initialise, initialise_schema};
 pub use look::QueueDepth;
 pub use offer::WorkerOffer;
-pub use queue::{Bounded, QueueState, Submission, WaitsFor};
+pub use queue::{Bounded, QueueState, WaitsFor};
 pub use store::PostgresStore;
 pub use take::TakenRun;
 pub use workers::WorkerRow;

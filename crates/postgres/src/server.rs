@@ -74,7 +74,7 @@ impl Server {
         rows.map_err(|error| {
             let fault = self.fault(&error);
             // A server that became a standby keeps its sessions: the next connection looks for the primary.
-            if fault::may_pass(&fault) {
+            if fault.may_pass() {
                 drop(Object::take(connection));
             }
             fault

@@ -11,6 +11,8 @@ mod killed;
 mod operated;
 mod queue;
 mod races;
+mod rules;
+mod served;
 mod shop;
 mod stopped;
 mod tls;
