@@ -433,6 +433,7 @@ impl From<HostError> for CliError {
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
             HostError::OfPlan { .. } => Code::RunHeld,
             HostError::SecretGoal { .. } => Code::BadGoal,
+            HostError::NoQueues => Code::Usage,
             HostError::NoSuchTurn { .. } => Code::NoSuchTurn,
             HostError::Workdir { .. } => Code::Workdir,
             HostError::Sandbox { .. } => Code::Sandbox,

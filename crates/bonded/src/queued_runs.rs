@@ -1,18 +1,18 @@
 //! What a worker does with a run that it has taken.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bonded_host::agent::AtHand;
+use bonded_host::agent::{AtHand, Machine};
 use bonded_host::keeping::{self, Keeper};
 use bonded_host::sandbox::Launcher;
 use bonded_host::shapes::text::short_id;
 use bonded_host::{CancellationToken, Host, HostError, PendingReview, RunResult};
 use bonded_kernel::{Run, RunId};
 use bonded_postgres::{PostgresStore, TakenRun};
-use bonded_state::{Store, StoreError};
+use bonded_state::{RunQueues as _, Store, StoreError};
 use tokio::time::Instant;
 
 use crate::error::CliError;
@@ -31,42 +31,58 @@ const MISSING_MAX: usize = 100;
 
 /// The directories and other things that runs need and this machine does not have.
 #[derive(Debug, Default)]
-pub(crate) struct MissingThings(BTreeMap<String, Instant>);
+pub(crate) struct MissingThings {
+    /// The data directory of the workspace whose notes are here.
+    workspace: Option<PathBuf>,
+    /// Each until when it is not looked for again.
+    things: BTreeMap<String, Instant>,
+}
 
 impl MissingThings {
+    pub(crate) fn beside(workspace: Option<PathBuf>) -> Self {
+        Self {
+            workspace,
+            ..Self::default()
+        }
+    }
+
+    /// What is not known, because a newer program wrote it, is not here.
+    fn is_here(&self, words: &str) -> bool {
+        let machine = Machine {
+            path: &std::env::var_os("PATH").unwrap_or_default(),
+            launcher: &Launcher::own(),
+            workspace: self.workspace.as_deref(),
+        };
+        AtHand::parse(words).is_some_and(|thing| thing.is_here(machine))
+    }
+
     /// What a run needs that is not here, which is remembered while there is room.
     pub(crate) fn lacking(&mut self, taken: &TakenRun) -> Option<String> {
-        let things = taken.at_hand.iter().filter(|words| !is_here(words));
+        let things = taken.at_hand.iter().filter(|words| !self.is_here(words));
         let dir = Some(&taken.dir).filter(|dir| !Path::new(dir).is_dir());
-        let missing: Vec<&String> = dir.into_iter().chain(things).collect();
+        let missing: Vec<String> = dir.into_iter().chain(things).cloned().collect();
         for thing in &missing {
             if !self.is_full() {
                 let until = Instant::now() + LOOK_AGAIN;
-                self.0.insert((*thing).clone(), until);
+                self.things.insert(thing.clone(), until);
             }
         }
-        missing.first().map(|thing| (*thing).clone())
+        missing.into_iter().next()
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.0.len() >= MISSING_MAX
+        self.things.len() >= MISSING_MAX
     }
 
     /// Forgets those that are to be looked for again.
     pub(crate) fn expire(&mut self) {
         let now = Instant::now();
-        self.0.retain(|_, until| *until > now);
+        self.things.retain(|_, until| *until > now);
     }
 
     pub(crate) fn list(&self) -> Vec<String> {
-        self.0.keys().cloned().collect()
+        self.things.keys().cloned().collect()
     }
-}
-
-/// What is not known, because a newer program wrote it, is not here.
-fn is_here(words: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    AtHand::parse(words).is_some_and(|thing| thing.is_here(&path, &Launcher::own()))
 }
 
 /// Drives the runs of a worker, each as if it were resumed.

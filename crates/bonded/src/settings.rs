@@ -28,8 +28,8 @@ pub(crate) use limits::{no_price, own_limits};
 pub(crate) use market::offered;
 pub(crate) use plain::{looked_at, models_named};
 pub(crate) use store::{
-    host, known_dirs, open_existing_store, open_queues, open_store, open_store_to_read,
-    store_address, store_path, waits,
+    host, known_dirs, open_existing_store, open_queues, open_store, open_store_of_runs,
+    open_store_to_read, queueing, store_address, store_path, waits,
 };
 pub(crate) use targets::{check_scripts, model_meant, target};
 

@@ -6,3 +6,4 @@
 pub(crate) mod notebook;
 pub(crate) mod opening;
 pub(crate) mod place;
+pub(crate) mod worker_notes;

@@ -42,7 +42,7 @@ use crate::workplace::absolute;
 pub use crate::agent_error::AgentError;
 pub use crate::builtin::{BUILTIN, BUILTIN_WORD};
 pub use crate::workplace::Workplace;
-pub use at_hand::AtHand;
+pub use at_hand::{AtHand, Machine};
 pub use inspect::{Finding, Inspection};
 pub use keyring::Keyring;
 pub use login::LoginPlace;

@@ -29,6 +29,11 @@ pub enum HostError {
         "the goal or the system prompt of run {run} holds a secret, which no log keeps: another process could not ask it"
     )]
     SecretGoal { run: RunId },
+    /// Runs were to wait for a worker in a store that has no queues.
+    #[error(
+        "a store in a file has no queues; name a store on a server: --store postgres://USER@HOST/DATABASE"
+    )]
+    NoQueues,
     /// A new run was to have the id of one that exists.
     #[error("run {run} already exists; choose another id")]
     IdTaken { run: RunId },

@@ -37,6 +37,7 @@ pub mod offers;
 pub mod prices;
 mod private;
 pub mod provider;
+mod queueing;
 mod refuse;
 pub mod regular;
 mod result;
@@ -69,6 +70,7 @@ pub use provider::{
     KNOWN_PROVIDERS, KeyVariable, KnownProvider, ProviderError, SCRIPT, TargetRequest,
     resolve_target, shadowed_key, take_key_from,
 };
+pub use queueing::Queueing;
 pub use refuse::refuse;
 pub use result::{RunResult, Status};
 pub use review::{PendingReview, Reviewed};

@@ -99,17 +99,26 @@ impl Host {
             }
             let (before, after) = (step.before(), step.after());
             let appended = self.store.append(before, step.entries().clone()).await;
-            let error = match appended {
-                Ok(_) => return Ok(Reviewed::Recorded),
+            match appended {
+                Ok(_) => {}
                 // Somebody else wrote: what the log says now decides.
                 Err(StoreError::Conflict { .. }) => continue,
-                Err(error) => error,
-            };
-            // A store may fail after its commit.
-            return match self.store.head(&waiting.run).await? {
-                Some(head) if head == after => Ok(Reviewed::Recorded),
-                _ => Err(error.into()),
-            };
+                // A store may fail after its commit.
+                Err(error) => match self.store.head(&waiting.run).await? {
+                    Some(head) if head == after => {}
+                    _ => return Err(error.into()),
+                },
+            }
+            self.wake_root(&run).await;
+            return Ok(Reviewed::Recorded);
+        }
+    }
+
+    /// A verdict queues the run that asked. One that was called by another is driven with that, which was set aside.
+    async fn wake_root(&self, run: &Run) {
+        if let (Some(queues), Some(parent)) = (self.store.queues(), &run.config().parent) {
+            // Workers look at it again after a while in any case.
+            let _woken = queues.wake(&parent.origin).await;
         }
     }
 

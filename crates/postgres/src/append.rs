@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Entry, Event, Hash, Head, RunId};
-use bonded_state::{Append, StoreError};
+use bonded_state::{Append, StoreError, Submission};
 use tokio_postgres::Row;
 
 use crate::blobs;
 use crate::body;
 use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, WAITING};
 use crate::parameter::SqlValues;
-use crate::queue::Submission;
 use crate::server::Server;
 
 /// Begins a run: who makes it holds it.
@@ -128,7 +127,10 @@ impl Server {
     pub(crate) async fn append(self: &Arc<Self>, append: &Arc<Append>) -> Result<Head, StoreError> {
         match append.starts_run() {
             true => self.start(append).await?,
-            false => self.go_on_in_turn(append).await?,
+            false => {
+                let done = self.go_on_in_turn(append).await;
+                self.doubts.note(append, None, done)?;
+            }
         }
         if append.ends_run() {
             self.held.forget(append.run());
@@ -137,13 +139,23 @@ impl Server {
         Ok(append.head)
     }
 
-    /// Begins a run. Where the answer is lost it is begun again, which is refused if it was begun the first time.
+    /// Begins a run, and holds it unless it ends at once.
     async fn start(self: &Arc<Self>, append: &Append) -> Result<(), StoreError> {
-        let run = append.run();
         let worker = match append.ends_run() {
             true => None,
             false => Some(self.patience().with(|| self.as_worker()).await?),
         };
+        let done = self.begin(append, worker).await;
+        self.doubts.note(append, worker, done)
+    }
+
+    /// Where the answer is lost it is begun again, which is refused if it was begun the first time.
+    async fn begin(
+        self: &Arc<Self>,
+        append: &Append,
+        worker: Option<i64>,
+    ) -> Result<(), StoreError> {
+        let run = append.run();
         let patience = self.patience();
         let mut is_in_doubt = false;
         loop {
@@ -392,7 +404,22 @@ impl Server {
         key: RunNumber,
         held: Option<&HeldRun>,
     ) -> Result<Settled, StoreError> {
-        let (last, hash) = (seq(append.head), bytes(&append.head.hash));
+        let (found, claim) = self.settle_at(append.run(), append.head, key, held).await?;
+        Ok(match found == append.head {
+            true => Settled::Done,
+            false => Settled::NotDone(claim),
+        })
+    }
+
+    /// Where the log stands after an append that may have brought it to `after`, and the claim that counts from now on.
+    pub(crate) async fn settle_at(
+        &self,
+        run: &RunId,
+        after: Head,
+        key: RunNumber,
+        held: Option<&HeldRun>,
+    ) -> Result<(Head, Option<HeldRun>), StoreError> {
+        let (last, hash) = (seq(after), bytes(&after.hash));
         let rows = match held {
             Some(held) => {
                 let values: SqlValues<'_> = &[&key, &held.worker, &held.epoch, &last, &hash];
@@ -401,20 +428,16 @@ impl Server {
             None => self.read(SETTLE_AS_GUEST, &[&key]).await?,
         };
         let Some(row) = rows.first() else {
-            let run = append.run().clone();
-            return Err(StoreError::TakenOver { run });
+            return Err(StoreError::TakenOver { run: run.clone() });
         };
         let claim = held.map(|held| HeldRun {
             epoch: row.get("epoch"),
             ..held.clone()
         });
         if let Some(claim) = &claim {
-            self.held.hold(append.run(), claim.clone());
+            self.held.hold(run, claim.clone());
         }
-        match head_of(row, "head", "hash") {
-            found if found == append.head => Ok(Settled::Done),
-            _ => Ok(Settled::NotDone(claim)),
-        }
+        Ok((head_of(row, "head", "hash"), claim))
     }
 }
 

@@ -104,16 +104,3 @@ pub(crate) fn of_pool(address: &Address, error: &PoolError) -> StoreError {
         },
     }
 }
-
-/// Whether the server may be back in a moment, perhaps as another one.
-pub(crate) fn may_pass(error: &StoreError) -> bool {
-    matches!(
-        error,
-        StoreError::Server {
-            problem: ServerProblem::Unreachable { .. }
-                | ServerProblem::ReadOnly { .. }
-                | ServerProblem::NoConnection { .. },
-            ..
-        }
-    )
-}

@@ -4,31 +4,45 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::{Entry, Head, RunId};
-use bonded_state::{Append, StoreError};
+use bonded_state::{Append, RunQueues, StoreError, Submission};
+use futures_util::future::BoxFuture;
 
 use crate::look::QueueDepth;
 use crate::offer::WorkerOffer;
-use crate::queue::{Bounded, QueueState, Submission, WaitsFor};
+use crate::queue::{Bounded, QueueState, WaitsFor};
 use crate::store::PostgresStore;
 use crate::take::TakenRun;
 use crate::workers::WorkerRow;
 
-impl PostgresStore {
-    /// Begins a run that a worker shall drive. Says whether it was begun: there may be one of this id already.
-    pub async fn submit(
+impl RunQueues for PostgresStore {
+    fn submit(
         &self,
         entries: Arc<[Entry]>,
         submission: Submission,
-    ) -> Result<bool, StoreError> {
-        let append = Append::new(Head::EMPTY, entries)?;
-        let server = Arc::clone(&self.server);
-        self.ask(async move {
-            let lane = server.lane(&submission).await?;
-            server.submit(&append, lane, &submission).await
+    ) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let append = Append::new(Head::EMPTY, entries)?;
+            let server = Arc::clone(&self.server);
+            self.ask(async move {
+                let lane = server.lane(&submission).await?;
+                server.submit(&append, lane, &submission).await
+            })
+            .await
         })
-        .await
     }
 
+    fn is_of_a_queue<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let (server, run) = (Arc::clone(&self.server), run.clone());
+        Box::pin(self.ask(async move { server.is_of_a_queue(&run).await }))
+    }
+
+    fn wake<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (server, run) = (Arc::clone(&self.server), run.clone());
+        Box::pin(self.ask(async move { server.wake(&run).await }))
+    }
+}
+
+impl PostgresStore {
     /// Says that this process is a worker, and what it takes. Called once, before [`take`](Self::take).
     pub async fn offer(&self, offer: WorkerOffer) -> Result<(), StoreError> {
         let server = Arc::clone(&self.server);
@@ -56,12 +70,6 @@ impl PostgresStore {
         self.ask(async move { server.park(&run).await }).await
     }
 
-    /// Queues a run that was set aside or postponed.
-    pub async fn wake(&self, run: &RunId) -> Result<(), StoreError> {
-        let (server, run) = (Arc::clone(&self.server), run.clone());
-        self.ask(async move { server.wake(&run).await }).await
-    }
-
     /// Leaves a run for a while that this worker had and could not drive.
     pub async fn postpone(&self, run: &RunId, why: String, by: Duration) -> Result<(), StoreError> {
         let (server, run) = (Arc::clone(&self.server), run.clone());
@@ -73,13 +81,6 @@ impl PostgresStore {
     pub async fn lack(&self, missing: Vec<String>) -> Result<(), StoreError> {
         let server = Arc::clone(&self.server);
         self.ask(async move { server.lack(&missing).await }).await
-    }
-
-    /// Whether workers drive this run.
-    pub async fn is_of_a_queue(&self, run: &RunId) -> Result<bool, StoreError> {
-        let (server, run) = (Arc::clone(&self.server), run.clone());
-        self.ask(async move { server.is_of_a_queue(&run).await })
-            .await
     }
 
     /// Bounds how many runs of a queue or of an agent all workers together drive at once.

@@ -123,7 +123,7 @@ impl Server {
             let pool = &self.pools.groups;
             let connection = match connection::take(&self.address, pool, self.access).await {
                 Ok(connection) => connection,
-                Err(error) if fault::may_pass(&error) => return GroupOutcome::Unknown(error),
+                Err(error) if error.may_pass() => return GroupOutcome::Unknown(error),
                 // Each finds out for itself.
                 Err(_) => return GroupOutcome::Undone,
             };
@@ -138,7 +138,7 @@ impl Server {
                 Some("40P01" | "55P03") => return GroupOutcome::Undone,
                 _ => {
                     let error = self.fault_on(connection, &error);
-                    return match fault::may_pass(&error) {
+                    return match error.may_pass() {
                         true => GroupOutcome::Unknown(error),
                         false => GroupOutcome::Undone,
                     };

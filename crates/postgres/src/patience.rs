@@ -5,8 +5,6 @@ use std::time::Duration;
 use bonded_state::StoreError;
 use tokio::time::Instant;
 
-use crate::fault;
-
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How long to try, and since when.
@@ -24,7 +22,7 @@ impl Patience {
 
     /// Whether it is worth another try, after a pause.
     pub(crate) async fn bears(&self, error: &StoreError) -> bool {
-        let is_worth_it = fault::may_pass(error) && Instant::now() < self.until;
+        let is_worth_it = error.may_pass() && Instant::now() < self.until;
         if is_worth_it {
             tokio::time::sleep(PAUSE).await;
         }

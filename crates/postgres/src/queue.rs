@@ -1,27 +1,10 @@
 //! Queues as people see them: how full they are, what bounds them, and what a run in one waits for.
 
 use bonded_kernel::RunId;
-use bonded_state::StoreError;
+use bonded_state::{StoreError, Submission};
 
 use crate::parameter::SqlValues;
 use crate::server::Server;
-
-/// What is to be known of a run before it is queued.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submission {
-    /// Where it waits.
-    pub queue: String,
-    /// Whose it is: submitters take turns.
-    pub submitter: String,
-    /// The labels that its worker must have.
-    pub needs: Vec<String>,
-    /// The directory that its worker must have.
-    pub dir: String,
-    /// What its worker must have at hand beside that, in words.
-    pub at_hand: Vec<String>,
-    /// The agent whose run it is; empty where it has none.
-    pub agent: String,
-}
 
 /// What can be bounded for all workers together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

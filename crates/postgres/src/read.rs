@@ -142,6 +142,9 @@ fn hash_of(bytes: Option<&[u8]>) -> Hash {
 
 impl Server {
     pub(crate) async fn head(&self, run: &RunId) -> Result<Option<Head>, StoreError> {
+        if let Some(settled) = self.settle_doubt(run).await? {
+            return Ok(Some(settled));
+        }
         let rows = self.read(HEAD, &[&run.as_str()]).await?;
         Ok(rows.first().map(|row| head_of(row, "head", "hash")))
     }

@@ -11,6 +11,7 @@ use tokio_postgres::{Error, Row};
 use crate::address::Address;
 use crate::asking;
 use crate::connection::{self, Pools, ServerAccess};
+use crate::doubt::Doubts;
 use crate::fault;
 use crate::gathering::AppendGathering;
 use crate::keys::{HeldRuns, RunNumber};
@@ -26,6 +27,7 @@ pub(crate) struct Server {
     pub(crate) pools: Arc<Pools>,
     pub(crate) lease: Lease,
     pub(crate) held: HeldRuns,
+    pub(crate) doubts: Doubts,
     pub(crate) watchers: Arc<Watchers>,
     /// What this process takes from queues; set before it takes anything.
     pub(crate) offer: OnceLock<WorkerOffer>,
@@ -41,6 +43,7 @@ impl Server {
             address,
             access,
             held: HeldRuns::default(),
+            doubts: Doubts::default(),
             watchers: Arc::default(),
             offer: OnceLock::new(),
             taking: Taking::default(),
@@ -76,7 +79,7 @@ impl Server {
     pub(crate) fn fault_on(&self, connection: Object, error: &Error) -> StoreError {
         let fault = self.fault(error);
         // A server that became a standby keeps its sessions: the next connection looks for the primary.
-        if fault::may_pass(&fault) {
+        if fault.may_pass() {
             drop(Object::take(connection));
         }
         fault

@@ -156,7 +156,7 @@ impl Session {
 
     fn store_error(&self, error: &Error) -> StoreError {
         let found = fault::of(&self.server.address, error);
-        if fault::may_pass(&found) {
+        if found.may_pass() {
             self.is_lost.set(true);
         }
         found
@@ -246,7 +246,7 @@ impl ServerSession for Session {
         drop(Object::take(connection));
         let lost = self.store_error(&error);
         // What the server refuses to commit is not there. All else is not known.
-        match fault::may_pass(&lost) || error.code().is_none() {
+        match lost.may_pass() || error.code().is_none() {
             false => Committed::No(lost),
             true => self
                 .server

@@ -8,7 +8,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use bonded_kernel::{Entry, Head, RunId};
-use bonded_state::{Append, ListFilter, Listed, Store, StoreError};
+use bonded_state::{Append, ListFilter, Listed, RunQueues, Store, StoreError};
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -110,6 +110,10 @@ impl Store for PostgresStore {
         let mut live = self.beside.clone().into_os_string();
         live.push(".live");
         vec![self.beside.clone(), live.into()]
+    }
+
+    fn queues(&self) -> Option<&dyn RunQueues> {
+        Some(self)
     }
 
     fn try_writing(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -20,6 +20,7 @@ mod refusal;
 mod request;
 mod responses;
 pub(crate) mod routes;
+mod run_queue;
 mod runs;
 mod stream;
 mod token_keeper;
@@ -29,7 +30,7 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use bonded_host::agent::{Agent, AgentTools, Moment};
-use bonded_host::{CancellationToken, Host};
+use bonded_host::{CancellationToken, Host, Queueing};
 use bonded_kernel::Limits;
 use bonded_web::guests::Asker;
 
@@ -46,6 +47,7 @@ use places::Places;
 pub(crate) use progress::Follower;
 pub(crate) use refusal::AgentRefusal;
 pub(crate) use request::{AgentRequest, Streaming, named_wish};
+use run_queue::RunQueue;
 pub(crate) use runs::Runs;
 pub use token_keeper::TokenKeeper;
 
@@ -72,6 +74,10 @@ pub struct ServerSettings {
     pub moment: fn() -> Moment,
     /// Whether the person at an MCP client may approve calls.
     pub asks_clients: bool,
+    /// Where runs wait for a worker; without it they are driven here.
+    pub queueing: Option<Queueing>,
+    /// Who runs the server.
+    pub person: String,
     /// After so long the connection of a call over MCP is closed, for the client to come back.
     pub connection_max: Option<Duration>,
 }
@@ -114,12 +120,17 @@ impl AgentServer {
         end_runs: CancellationToken,
     ) -> Arc<Self> {
         let places = Places::new(settings.concurrency, settings.tokens.count());
+        let queue = settings.queueing.map(|queueing| RunQueue {
+            queueing,
+            tokens: settings.tokens.clone(),
+            person: settings.person,
+        });
         Arc::new(Self {
             models: Models::new(settings.agents, settings.moment),
             tokens: settings.tokens,
             apart: settings.apart,
             limits: settings.limits,
-            runs: Runs::new(host, places, end_runs, settings.tells),
+            runs: Runs::new(host, places, queue, end_runs, settings.tells),
             asks_clients: settings.asks_clients,
             tools,
         })

@@ -53,6 +53,9 @@ pub trait Resumer: Send + Sync {
     /// Returns when it was started, not when it is done; else what a person can do instead. `plan` is that of a work
     /// item.
     fn resume(&self, run: &RunId, plan: Option<&str>) -> Result<(), String>;
+
+    /// A worker goes on with a run: whoever waits for it may look at once.
+    fn left_to_worker(&self, _run: &RunId) {}
 }
 
 /// What all requests share.

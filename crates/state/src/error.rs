@@ -182,6 +182,19 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the store may work again in a moment: its server is away, or another one is taking its place.
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::Server {
+                problem: ServerProblem::Unreachable { .. }
+                    | ServerProblem::ReadOnly { .. }
+                    | ServerProblem::NoConnection { .. },
+                ..
+            }
+        )
+    }
+
     /// Sorts what SQLite said into the classes that a caller tells apart.
     pub(crate) fn from_sqlite(file: &Path, waited_ms: u64, error: &Error) -> Self {
         let file = file.to_path_buf();

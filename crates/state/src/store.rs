@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bonded_kernel::{Entry, GoalId, Head, RunId};
 use futures_util::future::BoxFuture;
 
-use crate::StoreError;
+use crate::{RunQueues, StoreError};
 
 /// The log of all runs.
 ///
@@ -150,6 +150,11 @@ pub trait Store: Send + Sync {
     /// nothing is kept, nothing can stand in the way.
     fn try_writing(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// The queues in which runs wait for a worker, where the store has any.
+    fn queues(&self) -> Option<&dyn RunQueues> {
+        None
     }
 
     /// The files that are the store, or lie beside it on this machine: nobody else may touch them. What else belongs to the

@@ -54,6 +54,11 @@ impl Place {
         self.dir.path().join(name)
     }
 
+    /// What its runs are kept in: a file, or the address of a server.
+    pub fn store(&self) -> String {
+        self.store.to_string_lossy().into_owned()
+    }
+
     /// The directory that the agent works in.
     pub fn work(&self) -> PathBuf {
         self.path("work")

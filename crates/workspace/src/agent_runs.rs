@@ -20,7 +20,7 @@ use super::firing::{Firing, Performed, Performs};
 use bonded_host::HostError;
 use bonded_host::RunResult;
 use bonded_host::agent::{Agent, AgentError, Assignment, Moment, Workplace};
-use bonded_host::{Goal, Host};
+use bonded_host::{Goal, Host, Queueing};
 
 /// How much of an answer is kept with the run; the whole of it is in the log.
 const ANSWER_CHARS_MAX: usize = 4000;
@@ -37,6 +37,8 @@ pub struct AgentRuns {
     pub limits: Limits,
     /// What the clock, the machine and the user's account say.
     pub moment: fn() -> Moment,
+    /// Where runs wait for a worker; without it they are driven here.
+    pub queueing: Option<Queueing>,
 }
 
 impl std::fmt::Debug for AgentRuns {
@@ -88,7 +90,8 @@ impl AgentRuns {
         })
     }
 
-    /// A run that has a log is taken up as that says, whatever became of its file.
+    /// A run that has a log is taken up as that says, whatever became of its file. One of a queue is followed: whoever
+    /// queues it again after a crash changes nothing.
     async fn drive(
         &self,
         firing: &Firing,
@@ -96,13 +99,22 @@ impl AgentRuns {
         places: (PathBuf, PathBuf),
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
-        let id = &firing.run.run_id;
+        let (id, queueing) = (&firing.run.run_id, self.queueing.as_ref());
         if self.host.store.head(id).await?.is_some() {
-            return self.host.resume(id, cancel).await;
+            return match queueing {
+                Some(_) => self.host.resume_queued(id, cancel).await,
+                None => self.host.resume(id, cancel).await,
+            };
         }
         let goal = self.goal(firing, action, places);
         let goal = goal.map_err(|error| HostError::Agent(Box::new(error)))?;
-        self.host.run(id.clone(), goal, cancel).await
+        let Some(queueing) = queueing else {
+            return self.host.run(id.clone(), goal, cancel).await;
+        };
+        // Of two that fire it at once, one begins it; both follow it.
+        let whose = &firing.whose;
+        self.host.queue(queueing, whose, id, goal).await?;
+        self.host.resume_queued(id, cancel).await
     }
 }
 
@@ -124,6 +136,10 @@ impl Performs<RunAction> for AgentRuns {
                 Ok(run) => performed(&run),
                 // Whoever holds it lets go some time.
                 Err(HostError::Store(StoreError::Held { .. })) => Performed::Waits,
+                // Whether it was queued is not known, and a worker may drive it: it is looked at again.
+                Err(HostError::Store(error)) if self.queueing.is_some() && error.may_pass() => {
+                    Performed::Waits
+                }
                 Err(HostError::Agent(error)) if error.is_untrusted() => {
                     Performed::failed(Code::Untrusted, &error.to_string())
                 }

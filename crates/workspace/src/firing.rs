@@ -23,6 +23,8 @@ pub struct Firing {
     pub event: Option<StoredEvent>,
     /// The note that the event is about, as it was after the event.
     pub note: Option<Note>,
+    /// Who made the workspace, as events name them: whose runs take turns with those of others.
+    pub whose: String,
 }
 
 /// What came of driving a run.

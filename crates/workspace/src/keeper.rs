@@ -17,7 +17,7 @@ use super::target::target_of;
 use bonded_host::HostError;
 use bonded_host::memory_file::{MemoryFile, MemoryFileError, MemoryFileState};
 use bonded_host::provider::ProviderError;
-use bonded_host::{Goal, Host};
+use bonded_host::{Goal, Host, Queueing};
 
 /// The instructions of one loop that are executed at most.
 const INSTRUCTIONS_MAX: u32 = 50;
@@ -35,6 +35,8 @@ pub struct Keeper {
     /// Where what an action names lies.
     surroundings: Arc<HostSurroundings>,
     fallbacks: Option<Fallbacks>,
+    /// Where runs wait for a worker; without it they are driven here.
+    queueing: Option<Queueing>,
 }
 
 /// Models at the place of one provider.
@@ -55,6 +57,8 @@ pub struct LoopOrder {
     pub action: LoopAction,
     /// What the agent is asked.
     pub request: String,
+    /// Who takes turns with others where runs are queued.
+    pub whose: String,
 }
 
 /// Why a run of the agent cannot begin or go on.
@@ -109,7 +113,18 @@ impl Keeper {
             host,
             surroundings,
             fallbacks: None,
+            queueing: None,
         }
+    }
+
+    /// Leaves runs to workers, which must have the notes.
+    pub fn queued_as(self, queueing: Option<Queueing>) -> Self {
+        Self { queueing, ..self }
+    }
+
+    /// Whether they are driven elsewhere.
+    pub(super) fn is_queueing(&self) -> bool {
+        self.queueing.is_some()
     }
 
     /// Where the model of an action that goes to the default provider fails, these are asked in their order.
@@ -136,12 +151,22 @@ impl Keeper {
         if head.is_some() {
             let begun = self.host.load(&id).await?;
             self.check_begun(&begun, &order.action)?;
-            let run = self.host.resume(&id, cancel).await?;
+            let run = match self.is_queueing() {
+                true => self.host.resume_queued(&id, cancel).await?,
+                false => self.host.resume(&id, cancel).await?,
+            };
             self.settle_memory(&run).await;
             return Ok(run);
         }
         let goal = self.goal(&order).await?;
-        Ok(self.host.run(id, goal, cancel).await?)
+        let Some(queueing) = &self.queueing else {
+            return Ok(self.host.run(id, goal, cancel).await?);
+        };
+        let queued = self.host.queue(queueing, &order.whose, &id, goal);
+        queued.await?;
+        let run = self.host.resume_queued(&id, cancel).await?;
+        self.settle_memory(&run).await;
+        Ok(run)
     }
 
     /// A run goes on as its log says: with the memory of its workspace and a provider that is listed, or not at all.

@@ -28,12 +28,19 @@ impl Performs<LoopAction> for Keeper {
             rule_id: firing.rule.rule_id,
             action: action.clone(),
             request: firing.request(),
+            whose: firing.whose.clone(),
         };
         Box::pin(async move {
             match Box::pin(self.drive(order, cancel)).await {
                 Ok(run) => performed(&run),
                 // Whoever holds it lets go some time.
                 Err(KeeperError::Host(HostError::Store(StoreError::Held { .. }))) => {
+                    Performed::Waits
+                }
+                // Whether it was queued is not known, and a worker may drive it: it is looked at again.
+                Err(KeeperError::Host(HostError::Store(error)))
+                    if self.is_queueing() && error.may_pass() =>
+                {
                     Performed::Waits
                 }
                 Err(error) => Performed::failed(error.code(), &error.to_string()),

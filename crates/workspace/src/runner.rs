@@ -277,12 +277,14 @@ async fn ready(shared: &EngineState, run: AutomationRun) -> Result<Ready, Worksp
         Some((note, version)) => shared.store().note_at(note, version).await?,
         None => None,
     };
+    let whose = shared.store().maker_of(run.workspace_id).await?;
     Ok(Ready::Yes(Box::new(Firing {
         run,
         rule,
         action,
         event,
         note,
+        whose: whose.unwrap_or_default(),
     })))
 }
 

@@ -125,6 +125,14 @@ pub(crate) struct ServedArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) concurrency: u32,
 
+    /// Queue the runs for `bonded worker` instead of driving them here, and wait for what comes of them
+    ///
+    /// The store must be on a server: --store postgres://…
+    #[arg(long, value_name = "NAME")]
+    pub(crate) queue: Option<String>,
+    /// Label that the worker must have, with --queue; repeatable
+    #[arg(long, value_name = "LABEL", requires = "queue")]
+    pub(crate) needs: Vec<String>,
     /// Working directory [default: current]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,

@@ -9,7 +9,7 @@ use super::{LogArgs, amount};
 
 /// Drive queued runs of a store on a server
 ///
-/// Takes runs that `bonded run --detach` has queued, and those of workers that have died. Submitters take turns. At
+/// Takes runs that `bonded run --detach` and `bonded serve --queue` have queued, and those of workers that have died. Submitters take turns. At
 /// Ctrl-C or SIGTERM it takes no more runs, and hands each of its runs on after the current step; a second signal ends
 /// it at once, and its runs are free when its lease ends.
 #[derive(Debug, Args)]
@@ -18,6 +18,7 @@ Examples:
   bonded worker --store postgres://worker@db.example.org/agents
   bonded worker --concurrent 16 --queue default --queue nightly
   bonded worker --label gpu --once
+  bonded worker --data /srv/data --queue rules       loops of its agents too
   bonded worker --listen 127.0.0.1:8131              figures for Prometheus, and probes")]
 pub(crate) struct WorkerArgs {
     /// Runs at a time
@@ -32,6 +33,11 @@ pub(crate) struct WorkerArgs {
     #[arg(long = "label", value_name = "LABEL")]
     pub(crate) labels: Vec<String>,
 
+    /// Data directory of a workspace on a server, whose agents' loops this worker can drive
+    ///
+    /// The store is then that of the workspace, unless --store names another.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
     /// End when no run is left that it could take
     #[arg(long)]
     pub(crate) once: bool,

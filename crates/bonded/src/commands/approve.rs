@@ -66,7 +66,7 @@ pub(super) async fn judge(
         None => record(args, verdict, &host, &run, &waits).await?,
     }
     let root = host.root_of(&id).await?;
-    if is_queued(named, &root, &waits.run).await? || args.no_resume {
+    if is_queued(&*store, &root).await? || args.no_resume {
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(item) = &host.load(&root).await?.config().item {
@@ -79,16 +79,12 @@ pub(super) async fn judge(
     code
 }
 
-/// Whether a worker goes on with the run. Its own verdict has queued it; of one for an agent that it called it is told.
-async fn is_queued(named: Option<&Path>, root: &RunId, judged: &RunId) -> Result<bool, CliError> {
-    if settings::store_address(named)?.is_none() {
-        return Ok(false);
-    }
-    let queues = settings::open_queues(named)?;
-    let is_queued = queues.is_of_a_queue(root).await?;
-    if is_queued && judged != root {
-        queues.wake(root).await?;
-    }
+/// Whether a worker goes on with the run: the verdict has queued it.
+async fn is_queued(store: &dyn Store, root: &RunId) -> Result<bool, CliError> {
+    let is_queued = match store.queues() {
+        Some(queues) => queues.is_of_a_queue(root).await?,
+        None => false,
+    };
     if is_queued {
         let id = text::short_id(root);
         output::stderr(&format!("queued: a worker resumes run {id}"));

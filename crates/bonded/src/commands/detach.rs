@@ -6,12 +6,9 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use bonded_host::agent::AgentTools;
-use bonded_host::{Host, HostError, load_run};
+use bonded_host::{Host, HostError, Queueing, load_run};
 use bonded_kernel::RunId;
-use bonded_postgres::{PostgresStore, Submission};
 
 use crate::agents::Verbosity;
 use crate::args::RunArgs;
@@ -33,11 +30,16 @@ pub(crate) async fn detach(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
         }
     }
     let shown = Verbosity::of(&prepared.options);
-    let (host, tools) = agents::host(queues.clone(), prepared.workplace.clone(), shown);
+    let (host, tools) = agents::host(queues, prepared.workplace.clone(), shown);
+    let queueing = Queueing {
+        queue: args.queue.clone(),
+        needs: args.needs.clone(),
+        tools: tools.clone(),
+    };
     let mut failed = None;
     let is_one = goals.len() == 1;
     for (id, input) in goals {
-        match queue(args, (&host, &tools), &queues, &prepared, &id, input).await {
+        match queue(args, &host, &queueing, &prepared, &id, input).await {
             Ok(()) => output::stdout(id.as_str()),
             Err(error) if is_one => failed = Some(error),
             Err(error) => {
@@ -66,31 +68,21 @@ fn goals(args: &RunArgs) -> Result<Vec<(RunId, String)>, CliError> {
 
 async fn queue(
     args: &RunArgs,
-    (host, tools): (&Host, &AgentTools),
-    queues: &Arc<PostgresStore>,
+    host: &Host,
+    queueing: &Queueing,
     prepared: &RunSetup,
     id: &RunId,
     input: String,
 ) -> Result<(), CliError> {
     prepared.check(&input)?;
     let goal = prepared.checked_goal(input);
-    let at_hand = tools.at_hand(&goal.config)?;
-    let agent = goal.config.agent.as_ref();
-    let submission = Submission {
-        queue: args.queue.clone(),
-        submitter: args.submitter.clone().unwrap_or_else(person),
-        needs: args.needs.clone(),
-        dir: goal.config.dir.clone(),
-        at_hand: at_hand.iter().map(ToString::to_string).collect(),
-        agent: agent.map(|agent| agent.name.clone()).unwrap_or_default(),
-    };
-    let first = host.first_entry(id, goal).await?;
-    let asked = first.event.started().map(|it| it.goal.clone());
-    if queues.submit([first].into(), submission).await? {
+    let asked = goal.text.clone();
+    let submitter = args.submitter.clone().unwrap_or_else(person);
+    if host.queue(queueing, &submitter, id, goal).await? {
         return Ok(());
     }
-    let there = load_run(&**queues, id).await?;
-    match asked.as_ref() == Some(there.goal()) {
+    let there = load_run(&*host.store, id).await?;
+    match asked == *there.goal() {
         true => Ok(()),
         false => Err(HostError::OtherGoal { run: id.clone() }.into()),
     }

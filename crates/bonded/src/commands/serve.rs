@@ -184,7 +184,7 @@ impl<D> ServedAgents<D> {
         let limits = settings::own_limits(&args.limits, 0)?;
         let agents = load(args, &workplace, &limits)?;
         let (door, apart) = door(Path::new(&dir))?;
-        let store = settings::open_store(store)?;
+        let store = settings::open_store_of_runs(args, store)?;
         let shown = agents.iter().map(|agent| Verbosity::of(&agent.options));
         let shown = shown.fold(Verbosity::default(), Verbosity::and);
         let keeper = Keeper::new(store.clone());
@@ -210,6 +210,8 @@ impl<D> ServedAgents<D> {
             tells: !quiet,
             mcp: false,
             asks_clients: false,
+            queueing: settings::queueing(args, &tools),
+            person: person(),
             connection_max: None,
         };
         Ok(Self {

@@ -4,7 +4,7 @@
 //! the runs of workers that have died, and looks at the whole queue. It decides nothing about a run: what it cannot drive
 //! it leaves to others, and says why.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,7 @@ use crate::args::WorkerArgs;
 use crate::error::{CliError, Code};
 use crate::queued_runs::{MissingThings, QueuedRuns};
 use crate::signals::{self, Stopping, stop_on_signal};
+use crate::workspace::worker_notes::WorkerNotes;
 use crate::{log_form, output, settings, stderr_writer, telemetry};
 
 /// How often an idle worker looks for runs.
@@ -46,8 +47,13 @@ pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<Ex
     log_form::demand(args.log.demanded());
     stderr_writer::begin();
     let operator = Operator::of(args).await?;
-    let queues = settings::open_queues(store)?;
-    let (mut host, tools) = settings::host(queues.clone(), Stance::Refuse);
+    let notes = args.data.as_deref().map(WorkerNotes::open).transpose()?;
+    let runs = notes.as_ref().map(WorkerNotes::runs);
+    let queues = settings::open_queues(store.or(runs.as_deref()))?;
+    let (mut host, tools) = match &notes {
+        Some(notes) => notes.host(queues.clone()),
+        None => settings::host(queues.clone(), Stance::Refuse),
+    };
     let stop = stop_on_signal(STOPPING);
     host.drain = stop.clone();
     let concurrent = i32::from(args.concurrent);
@@ -67,6 +73,7 @@ pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<Ex
         stop,
         places: usize::from(args.concurrent),
         is_once: args.once,
+        workspace: notes.map(|notes| notes.dir().to_owned()),
     };
     worker.work().await;
     tools.stop().await;
@@ -165,13 +172,15 @@ struct WorkerLoop {
     stop: CancellationToken,
     places: usize,
     is_once: bool,
+    /// The data directory of the workspace whose notes are here.
+    workspace: Option<PathBuf>,
 }
 
 impl WorkerLoop {
     /// Returns when it was told to stop, or has nothing left to do, and all its runs are driven to an end or handed on.
     async fn work(&self) {
         let mut driving = JoinSet::new();
-        let mut missing = MissingThings::default();
+        let mut missing = MissingThings::beside(self.workspace.clone());
         let mut next_sweep = Instant::now();
         loop {
             let is_sweep = Instant::now() >= next_sweep;

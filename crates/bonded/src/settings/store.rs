@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bonded_host::Host;
 use bonded_host::agent::AgentTools;
 use bonded_host::trust::Stance;
+use bonded_host::{Host, Queueing};
 use bonded_kernel::{Hash, RunId};
 use bonded_postgres::{Address, PostgresStore, is_address};
 use bonded_serve::workspace::known_dirs::{KnownDir, KnownDirs};
@@ -17,7 +17,7 @@ use bonded_state::{SqliteStore, Store};
 use etcetera::BaseStrategy as _;
 
 use crate::agents::{self, Verbosity};
-use crate::args::variable;
+use crate::args::{ServedArgs, variable};
 use crate::error::{CliError, Code};
 use crate::{dirs, masking};
 
@@ -97,6 +97,26 @@ pub(crate) fn open_queues(argument: Option<&Path>) -> Result<Arc<PostgresStore>,
             ))
         }
     }
+}
+
+/// Opens the store of whoever serves runs. Where these are to be queued it must have queues.
+pub(crate) fn open_store_of_runs(
+    args: &ServedArgs,
+    argument: Option<&Path>,
+) -> Result<Arc<dyn Store>, CliError> {
+    match args.queue {
+        Some(_) => Ok(open_queues(argument)?),
+        None => open_store(argument),
+    }
+}
+
+/// Where the runs of whoever serves them wait for a worker.
+pub(crate) fn queueing(args: &ServedArgs, tools: &Arc<AgentTools>) -> Option<Queueing> {
+    args.queue.as_ref().map(|queue| Queueing {
+        queue: queue.clone(),
+        needs: args.needs.clone(),
+        tools: tools.clone(),
+    })
 }
 
 /// What each of these runs waits for in its queue.

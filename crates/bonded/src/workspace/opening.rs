@@ -50,12 +50,13 @@ pub(crate) fn workers(
 ) -> Result<RuleWorkers, CliError> {
     let named = store.map_or_else(|| opened.dir.runs_file(), Path::to_owned);
     let workplace = workplace(opened, args)?;
-    let store = settings::open_store(Some(&named))?;
+    let store = settings::open_store_of_runs(args, Some(&named))?;
     let (host, tools) = agents::host(store, workplace.clone(), Verbosity::default());
     let surroundings = opened.configured.surroundings.clone();
     let data_dir = surroundings.data_dir().to_string_lossy().into_owned();
     Ok(RuleWorkers {
         host,
+        queueing: settings::queueing(args, &tools),
         tools,
         workplace,
         limits: settings::own_limits(&args.limits, 0)?,

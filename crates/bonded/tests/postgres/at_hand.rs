@@ -45,25 +45,40 @@ fn a_run_waits_for_a_worker_that_has_the_program_of_its_tool_server() {
         call("test__echo", json!({ "text": "hello" })),
         report("all done"),
     ];
-    let agent = shop.place.agent("asker", &lines, "tools: test");
+    let agent = shop
+        .place
+        .agent("asker", &lines, "tools: test\ndescription: Asks.");
     let agent = agent.display().to_string();
     let words = ["run", "--detach", "--id", "r", "--agent", &agent];
     let words = [&words[..], &["--config", &config, "--trust", "go"]].concat();
     let path = std::env::var("PATH").expect("there is one");
     let path = format!("{}:{path}", programs.path().display());
+    let chief = shop
+        .place
+        .agent("chief", &[report("done too")], "agents: asker.ai");
+    let chief = chief.display().to_string();
+    let calling = ["run", "--detach", "--id", "chief", "--agent", &chief];
+    let calling = [&calling[..], &["--config", &config, "--trust", "go"]].concat();
     let with_programs = |words: &[&str]| {
         let mut command = shop.place.command(words);
         command.env("PATH", &path);
         command
     };
-    Process::begin(&mut with_programs(&words))
-        .finish()
-        .succeeds();
+    for words in [words, calling] {
+        Process::begin(&mut with_programs(&words))
+            .finish()
+            .succeeds();
+    }
     let other = shop.worker(&[]);
     let expected = format!("a worker that has the program {name}");
-    wait_until("it says so", || shop.waits_for("r") == expected);
+    // An agent that is called has servers too.
+    for run in ["r", "chief"] {
+        wait_until("it says so", || shop.waits_for(run) == expected);
+    }
     let worker = begin(&mut with_programs(&["worker"]));
-    worker.line_with("run r: succeeded");
+    for run in ["r", "chief"] {
+        worker.line_with(&format!("run {run}: succeeded"));
+    }
     for worker in [worker, other] {
         worker.end(Signal::TERM).succeeds();
     }

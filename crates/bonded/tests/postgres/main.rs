@@ -15,6 +15,8 @@ mod operated;
 mod partitions;
 mod queue;
 mod races;
+mod rules;
+mod served;
 mod shop;
 mod stopped;
 mod tls;

@@ -71,8 +71,14 @@ fn a_file_of_goals_is_queued_once_and_another_goal_under_an_id_is_refused() {
 fn a_file_has_no_queues_and_no_workers() {
     let place = Place::new();
     let script = place.script(&[done("ok")]);
-    let words: [&[&str]; 4] = [
+    let agent = place
+        .agent("agent", &[done("ok")], "")
+        .display()
+        .to_string();
+    let words: [&[&str]; 6] = [
         &["run", "--detach", "--model", &script, "x"],
+        &["serve", "--agent", &agent, "--queue", "web"],
+        &["mcp", "--agent", &agent, "--queue", "web"],
         &["worker"],
         &["workers"],
         &["store", "queue"],

@@ -131,7 +131,7 @@ type OnStart = Arc<dyn Fn(ServerStart<'_>) + Send + Sync>;
 /// Opens the tools of runs, also of those that are no agents'. The servers are shared by all runs.
 pub struct AgentTools {
     environment: Environment,
-    workplace: Option<Workplace>,
+    pub(super) workplace: Option<Workplace>,
     plain: WorkdirTools,
     confinement: Confinement,
     /// By what defines them: the configuration files, the directory, and what is demanded for them.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::RunId;
-use bonded_postgres::{PostgresStore, Submission, TakenRun, WaitsFor, WorkerOffer};
-use bonded_state::{Store as _, StoreError};
+use bonded_postgres::{PostgresStore, TakenRun, WaitsFor, WorkerOffer};
+use bonded_state::{RunQueues as _, Store as _, StoreError, Submission};
 use bonded_testkit::patience::wait_until;
 use bonded_testkit::stores::logs::Log;
 use futures_util::future::join_all;

@@ -168,8 +168,9 @@ fn unusable(error: &HostError) -> AgentRefusal {
         HostError::Agent(_) | HostError::Workdir { .. } | HostError::Catalog { .. } => {
             AgentRefusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "agent_unusable", message)
         }
+        HostError::SecretGoal { .. } => AgentRefusal::bad_request("secret_goal", None, message),
         HostError::BadLog { .. }
-        | HostError::SecretGoal { .. }
+        | HostError::NoQueues
         | HostError::IdTaken { .. }
         | HostError::NoSuchTurn { .. }
         | HostError::OfPlan { .. }

@@ -20,6 +20,7 @@ use super::key::{self, Earlier, RunKey};
 use super::own::Own;
 use super::places::{PlaceInLine, Places};
 use super::refusal::AgentRefusal;
+use super::run_queue::RunQueue;
 use bonded_host::keeping::Keeper;
 
 /// One for each server.
@@ -31,6 +32,8 @@ pub(crate) struct Runs {
     keeper: Keeper,
     /// How many go on at once.
     places: Places,
+    /// Where they wait for a worker; `None` where they are driven here.
+    queue: Option<RunQueue>,
     /// Cancelled when every run is to end.
     end_all: CancellationToken,
     /// Whether the ends of runs are logged.
@@ -67,6 +70,7 @@ struct Drive {
 
 /// What a run is driven with.
 struct Task {
+    caller: Caller,
     id: RunId,
     goal: Goal,
     place: PlaceInLine,
@@ -93,6 +97,7 @@ impl Runs {
     pub(super) fn new(
         host: Arc<Host>,
         places: Places,
+        queue: Option<RunQueue>,
         end_all: CancellationToken,
         tells: bool,
     ) -> Arc<Self> {
@@ -100,6 +105,7 @@ impl Runs {
             keeper: Keeper::new(host.store.clone()),
             host,
             places,
+            queue,
             end_all,
             tells,
             under_way: Mutex::default(),
@@ -196,6 +202,7 @@ impl Runs {
         under_way.drives.insert(id.clone(), drive);
         self.count.send_modify(|count| *count += 1);
         tokio::spawn(self.clone().drive(Task {
+            caller,
             id,
             goal,
             place,
@@ -233,7 +240,17 @@ impl Runs {
         let ended = match task.place.wait(&task.cancel).await {
             None => Err(AgentRefusal::stopping()),
             Some(_running) => {
-                let driven = self.kept(&task.id, task.goal, task.cancel).await;
+                let driven = match &self.queue {
+                    Some(queue) => {
+                        let submitter = queue.submitter(task.caller);
+                        let (id, queueing) = (task.id.clone(), &queue.queueing);
+                        let queued =
+                            self.host
+                                .run_queued(queueing, &submitter, id, task.goal, task.cancel);
+                        Box::pin(queued).await
+                    }
+                    None => self.kept(&task.id, task.goal, task.cancel).await,
+                };
                 self.tell(&task.id, &driven);
                 let stopping = self.end_all.is_cancelled();
                 answer::of(&*self.host.store, driven, stopping).await

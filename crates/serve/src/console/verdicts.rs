@@ -1,6 +1,6 @@
 //! What a person does with a run: approve, deny, cancel, resume, fork, verify, replay.
 
-use bonded_host::{Host, PendingReview, Reviewed};
+use bonded_host::{Host, HostError, PendingReview, Reviewed};
 use bonded_kernel::{AuditFault, RunId, Verdict, audit};
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ pub(super) struct ForkBody {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Recorded"))]
 pub(super) struct RecordedDto {
     recorded: bool,
-    /// Whether a process was started that goes on with the run.
+    /// Whether somebody goes on with the run: a process that was started for it, or a worker.
     resumed: bool,
     /// Why not, where there is something to do.
     hint: Option<String>,
@@ -134,12 +134,30 @@ pub(super) async fn judge(
 async fn go_on(console: &Console, run: &RunId) -> Result<RecordedDto, ConsoleRefusal> {
     let root = console.host.root_of(run).await?;
     let plan = plan_of(&console.host, &root).await?;
-    let hint = console.resumer.resume(&root, plan.as_deref()).err();
+    let hint = match is_queued(&console.host, &root).await? {
+        true => {
+            console.resumer.left_to_worker(&root);
+            None
+        }
+        false => console.resumer.resume(&root, plan.as_deref()).err(),
+    };
     Ok(RecordedDto {
         recorded: true,
         resumed: hint.is_none(),
         hint,
     })
+}
+
+/// Whether a worker goes on with a run; it is woken then.
+async fn is_queued(host: &Host, run: &RunId) -> Result<bool, ConsoleRefusal> {
+    let Some(queues) = host.store.queues() else {
+        return Ok(false);
+    };
+    let is_queued = queues.is_of_a_queue(run).await.map_err(HostError::from)?;
+    if is_queued {
+        queues.wake(run).await.map_err(HostError::from)?;
+    }
+    Ok(is_queued)
 }
 
 async fn plan_of(host: &Host, run: &RunId) -> Result<Option<String>, ConsoleRefusal> {

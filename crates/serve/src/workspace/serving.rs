@@ -11,10 +11,11 @@ use axum::Router;
 use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
 use bonded_host::agent::{AgentTools, Moment, Workplace};
-use bonded_host::{CancellationToken, Host};
+use bonded_host::{CancellationToken, Host, Queueing};
 use bonded_kernel::{Limits, RunId};
 use bonded_workspace::keeper::Keeper;
 use bonded_workspace::records::LoopTools;
+use bonded_workspace::store::WorkspaceStore;
 use bonded_workspace::{
     Actions, AgentRuns, Engine, EngineSettings, PlainActions, WEBHOOK_TIMEOUT, WallClock, Webhooks,
     WorkProcess,
@@ -46,6 +47,8 @@ pub struct RuleWorkers {
     pub moment: fn() -> Moment,
     /// None where no plans are worked off.
     pub work: Option<WorkProcess>,
+    /// Where runs of agents wait for a worker; without it they are driven here.
+    pub queueing: Option<Queueing>,
 }
 
 /// To be ended by `ended` after the stop; dropped, it leaves the engine to itself.
@@ -146,26 +149,36 @@ impl Resumer for EngineResumes {
         self.0.judged();
         Ok(())
     }
+
+    fn left_to_worker(&self, _: &RunId) {
+        self.0.judged();
+    }
+}
+
+/// A host that drives loops of a workspace's agent too: their tools stand before those of agents, and have the notes.
+pub fn with_notes(host: Host, notes: Arc<WorkspaceStore>, others: Arc<AgentTools>) -> Host {
+    Host {
+        tools: Arc::new(LoopTools {
+            store: notes,
+            clock: Arc::new(WallClock),
+            log: host.store.clone(),
+            others,
+        }),
+        ..host
+    }
 }
 
 /// Who does what rules say: one host for loops of the agent and runs of agent files, and processes for plans.
-/// The tools of loops stand before those of agents: they have the notes.
 fn actions(opened: &OpenWorkspace, workers: RuleWorkers) -> (Arc<Host>, Actions) {
-    let host = Arc::new(Host {
-        tools: Arc::new(LoopTools {
-            store: opened.store.clone(),
-            clock: Arc::new(WallClock),
-            log: workers.host.store.clone(),
-            others: workers.tools,
-        }),
-        ..workers.host
-    });
+    let host = with_notes(workers.host, opened.store.clone(), workers.tools);
+    let host = Arc::new(host);
     let config = &opened.configured.config;
     let surroundings = opened.configured.surroundings.clone();
     let keeper = Keeper::new(host.clone(), surroundings.clone()).falling_back_to(
         config.loop_defaults().provider,
         config.automation.fallback_models.clone(),
     );
+    let keeper = keeper.queued_as(workers.queueing.clone());
     let actions = Actions {
         loops: Some(Arc::new(keeper)),
         runs: Some(Arc::new(AgentRuns {
@@ -173,6 +186,7 @@ fn actions(opened: &OpenWorkspace, workers: RuleWorkers) -> (Arc<Host>, Actions)
             limits: workers.limits,
             moment: workers.moment,
             workplace: workers.workplace,
+            queueing: workers.queueing,
             surroundings,
         })),
         work: workers.work.map(|work| Arc::new(work) as _),

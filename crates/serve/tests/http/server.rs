@@ -152,5 +152,6 @@ fn workers(opened: &OpenWorkspace) -> RuleWorkers {
         limits: Limits::default(),
         moment: Moment::default,
         work: None,
+        queueing: None,
     }
 }

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use bonded_kernel::WorkspaceId;
 use bonded_state::Watchers;
 use bonded_state::database::{Committed, ServerDatabase, ServerSession, SessionUse, SqlFault};
-use bonded_state::{ServerProblem, StoreError};
 use rusqlite::params;
 
 use super::codes::count;
@@ -176,15 +175,8 @@ impl ServerWriter {
     }
 
     fn failed(&self, fault: StoreFault) -> Failed {
-        let may_pass = matches!(
-            &fault,
-            StoreFault::Server(SqlFault::Store(StoreError::Server {
-                problem: ServerProblem::Unreachable { .. }
-                    | ServerProblem::ReadOnly { .. }
-                    | ServerProblem::NoConnection { .. },
-                ..
-            }))
-        );
+        let may_pass =
+            matches!(&fault, StoreFault::Server(SqlFault::Store(error)) if error.may_pass());
         let error = self.place.error(fault);
         match may_pass {
             true => Failed::Passing(error),

@@ -186,6 +186,7 @@ impl World {
             rule_id: RULE,
             action: self.action.clone(),
             request: "tidy up".into(),
+            whose: "user:ana".into(),
         }
     }
 
@@ -238,6 +239,7 @@ impl World {
             action: Action::Loop(Box::new(self.action.clone())),
             event: None,
             note: None,
+            whose: "user:ana".into(),
         }
     }
 

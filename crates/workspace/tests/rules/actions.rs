@@ -81,6 +81,7 @@ async fn world(model: Arc<Echo>, agent_file: &str) -> (World, Arc<Host>) {
         surroundings,
         limits: Limits::default(),
         moment: Moment::default,
+        queueing: None,
     };
     world.actions = Some(Actions {
         runs: Some(Arc::new(runs)),
