@@ -3,12 +3,13 @@
 //! store (`append_load bare ADDRESS RUNS SECONDS`) inserts rows of the same size with a pool of as many connections, and checks
 //! nothing.
 
+#![expect(clippy::print_stdout, reason = "what it measures is what it is for")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bonded_postgres::{Address, PostgresStore};
-use bonded_state::Store as _;
 use bonded_testkit::stores::logs::Log;
 use rustix::time::{ClockId, clock_gettime};
 use tokio_postgres::NoTls;

@@ -6,7 +6,8 @@ use bonded_kernel::{GoalId, RunId};
 use bonded_state::StoreError;
 
 use crate::keys::HeldRun;
-use crate::server::{Server, SqlValues};
+use crate::parameter::SqlValues;
+use crate::server::Server;
 
 /// A lease that is over is ended for good before anything is taken from it.
 const BURY: &str = "UPDATE bonded.worker w SET dead = true FROM bonded.drive d JOIN bonded.run r USING (run) \

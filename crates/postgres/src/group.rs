@@ -16,7 +16,6 @@ use tokio_postgres::error::SqlState;
 use crate::append::{bytes, seq, state_after};
 use crate::blobs;
 use crate::connection;
-use crate::fault;
 use crate::gathering::{AppendTurn, GroupAnswer, GroupMember, POOLED_SETTINGS};
 use crate::keys::{HeldRun, RunNumber};
 use crate::parameter::SqlValues;

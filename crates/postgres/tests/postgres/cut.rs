@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use bonded_postgres::PostgresStore;
 use bonded_state::{Store as _, StoreError};
 use bonded_testkit::proxy::{Proxy, Way};
 use bonded_testkit::stores::logs::Log;
@@ -81,4 +82,65 @@ async fn who_was_overtaken_while_an_append_was_in_doubt_is_told_so() {
         })
     );
     assert_eq!(store.head(&log.id).await, Ok(Some(log.steps[0].after())));
+}
+
+/// Appends a step whose answer is lost, and lets nobody connect for longer than that is waited for.
+async fn append_without_an_answer(
+    place: &Place,
+    proxy: &Proxy,
+    store: &PostgresStore,
+    log: &Log,
+    step: usize,
+) {
+    let name = &place.database.name;
+    place.sql(&format!("ALTER DATABASE {name} CONNECTION LIMIT 0"));
+    proxy.close_next(Way::Answers);
+    let failed = log.append(store, step).await;
+    assert!(failed.is_err_and(|error| error.may_pass()));
+    place.sql(&format!("ALTER DATABASE {name} CONNECTION LIMIT -1"));
+}
+
+#[tokio::test]
+async fn an_append_that_stays_in_doubt_is_settled_by_a_write_and_not_by_a_read() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let proxy = Proxy::start(place.database.server.port());
+    let address = format!("{}?bonded_lease_ms=1000", place.address_through(&proxy));
+    let store = open(&address).expect("it opens");
+    let epoch = |log: &Log| {
+        let id = log.id.as_str();
+        place.sql(&format!(
+            "SELECT epoch FROM bonded.drive JOIN bonded.run USING (run) WHERE id = '{id}'"
+        ))
+    };
+    let first = Log::with_turns("first", 1);
+    first.append(&store, 0).await.expect("it appends");
+    append_without_an_answer(&place, &proxy, &store, &first, 1).await;
+    assert_eq!(epoch(&first), "1");
+    assert_eq!(
+        store.head(&first.id).await,
+        Ok(Some(first.steps[1].after()))
+    );
+    assert_eq!(epoch(&first), "2");
+    // It is settled once.
+    assert_eq!(
+        store.head(&first.id).await,
+        Ok(Some(first.steps[1].after()))
+    );
+    assert_eq!(epoch(&first), "2");
+    // A run that began so is held.
+    let second = Log::with_turns("second", 1);
+    append_without_an_answer(&place, &proxy, &store, &second, 0).await;
+    assert_eq!(
+        store.head(&second.id).await,
+        Ok(Some(second.steps[0].after()))
+    );
+    assert_eq!(epoch(&second), "2");
+    place.sql("UPDATE bonded.drive SET epoch = epoch + 1");
+    let run = second.id.clone();
+    assert_eq!(
+        second.append(&store, 1).await,
+        Err(StoreError::TakenOver { run })
+    );
 }
