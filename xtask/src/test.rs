@@ -24,6 +24,10 @@ const RULES: [&str; 4] = ["kernel", "simulation", "work_rules", "workspace_rules
 /// Worlds that are simulated in `test`; `test --all` leaves it to the simulation, which takes minutes.
 const TEST_WORLDS: &str = "1000";
 
+/// Tests of each program that `test` runs at once: most wait for processes. `test --all` has cargo's own number, because its
+/// tests that measure and kill do so beside others.
+const THREADS: &str = "3";
+
 /// Tests by their targets that kill and attack the program again and again, start browsers, or need what others published:
 /// `test` leaves them to `test --all`.
 const LONG: [&str; 9] = [
@@ -112,6 +116,7 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
     let mut build = cargo(["test", "--workspace", "--no-run"]);
     if !is_all {
         tests.variables.env("BONDED_SIM_SEEDS", TEST_WORLDS);
+        tests.variables.env("RUST_TEST_THREADS", THREADS);
         for name in LONG_TESTS {
             tests
                 .arguments

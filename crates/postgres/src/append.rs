@@ -441,6 +441,33 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Where the log of a run stands, if an append of this process is in doubt.
+    pub(crate) async fn settle_doubt(&self, run: &RunId) -> Result<Option<Head>, StoreError> {
+        let Some(doubt) = self.doubts.get(run) else {
+            return Ok(None);
+        };
+        let (key, goal) = match self.get(run).await {
+            Ok(known) => known,
+            // It did not begin, and may be begun again.
+            Err(StoreError::UnknownRun { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let began = doubt.worker.map(|worker| HeldRun {
+            key,
+            goal,
+            worker,
+            epoch: 1,
+            turn: Arc::default(),
+        });
+        let held = self.held.get(run).or(began);
+        let settled = self.settle_at(run, doubt.after, key, held.as_ref()).await;
+        let (head, _) = settled?;
+        self.doubts.end(run);
+        Ok(Some(head))
+    }
+}
+
 fn conflict(run: &RunId, expected: Head, found: Head) -> StoreError {
     StoreError::Conflict {
         run: run.clone(),

@@ -10,16 +10,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bonded_kernel::{Head, RunId};
 use bonded_state::{Append, StoreError};
 
-use crate::keys::HeldRun;
-use crate::server::Server;
-
 /// An append that may have been carried out.
 #[derive(Clone, Copy, Debug)]
-struct Doubt {
+pub(crate) struct Doubt {
     /// Where the log stands if it was.
-    after: Head,
+    pub(crate) after: Head,
     /// Who holds the run then, if it began with this append.
-    worker: Option<i64>,
+    pub(crate) worker: Option<i64>,
 }
 
 #[derive(Debug, Default)]
@@ -28,6 +25,14 @@ pub(crate) struct Doubts(Mutex<BTreeMap<RunId, Doubt>>);
 impl Doubts {
     fn all(&self) -> MutexGuard<'_, BTreeMap<RunId, Doubt>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(&self, run: &RunId) -> Option<Doubt> {
+        self.all().get(run).copied()
+    }
+
+    pub(crate) fn end(&self, run: &RunId) {
+        self.all().remove(run);
     }
 
     /// Takes note of what came of an append, which began its run if a worker is named.
@@ -43,37 +48,8 @@ impl Doubts {
                 let doubt = Doubt { after, worker };
                 self.all().insert(append.run().clone(), doubt);
             }
-            Ok(_) | Err(_) => {
-                self.all().remove(append.run());
-            }
+            Ok(_) | Err(_) => self.end(append.run()),
         }
         done
-    }
-}
-
-impl Server {
-    /// Where the log of a run stands, if an append of this process is in doubt.
-    pub(crate) async fn settle_doubt(&self, run: &RunId) -> Result<Option<Head>, StoreError> {
-        let Some(doubt) = self.doubts.all().get(run).copied() else {
-            return Ok(None);
-        };
-        let (key, goal) = match self.get(run).await {
-            Ok(known) => known,
-            // It did not begin, and may be begun again.
-            Err(StoreError::UnknownRun { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let began = doubt.worker.map(|worker| HeldRun {
-            key,
-            goal,
-            worker,
-            epoch: 1,
-            turn: Default::default(),
-        });
-        let held = self.held.get(run).or(began);
-        let settled = self.settle_at(run, doubt.after, key, held.as_ref()).await;
-        let (head, _) = settled?;
-        self.doubts.all().remove(run);
-        Ok(Some(head))
     }
 }

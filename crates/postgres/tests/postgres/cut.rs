@@ -84,20 +84,18 @@ async fn who_was_overtaken_while_an_append_was_in_doubt_is_told_so() {
     assert_eq!(store.head(&log.id).await, Ok(Some(log.steps[0].after())));
 }
 
-/// Appends a step whose answer is lost, and lets nobody connect for longer than that is waited for.
-async fn append_without_an_answer(
+/// Appends while nobody can connect for longer than that is waited for, and an answer is lost; whether that of the append was.
+async fn is_left_in_doubt(
     place: &Place,
     proxy: &Proxy,
-    store: &PostgresStore,
-    log: &Log,
-    step: usize,
-) {
+    append: impl Future<Output = Result<(), StoreError>>,
+) -> bool {
     let name = &place.database.name;
     place.sql(&format!("ALTER DATABASE {name} CONNECTION LIMIT 0"));
     proxy.close_next(Way::Answers);
-    let failed = log.append(store, step).await;
-    assert!(failed.is_err_and(|error| error.may_pass()));
+    let done = append.await;
     place.sql(&format!("ALTER DATABASE {name} CONNECTION LIMIT -1"));
+    done.is_err_and(|error| error.may_pass())
 }
 
 #[tokio::test]
@@ -114,33 +112,39 @@ async fn an_append_that_stays_in_doubt_is_settled_by_a_write_and_not_by_a_read()
             "SELECT epoch FROM bonded.drive JOIN bonded.run USING (run) WHERE id = '{id}'"
         ))
     };
-    let first = Log::with_turns("first", 1);
-    first.append(&store, 0).await.expect("it appends");
-    append_without_an_answer(&place, &proxy, &store, &first, 1).await;
-    assert_eq!(epoch(&first), "1");
-    assert_eq!(
-        store.head(&first.id).await,
-        Ok(Some(first.steps[1].after()))
-    );
-    assert_eq!(epoch(&first), "2");
-    // It is settled once.
-    assert_eq!(
-        store.head(&first.id).await,
-        Ok(Some(first.steps[1].after()))
-    );
-    assert_eq!(epoch(&first), "2");
-    // A run that began so is held.
-    let second = Log::with_turns("second", 1);
-    append_without_an_answer(&place, &proxy, &store, &second, 0).await;
-    assert_eq!(
-        store.head(&second.id).await,
-        Ok(Some(second.steps[0].after()))
-    );
-    assert_eq!(epoch(&second), "2");
-    place.sql("UPDATE bonded.drive SET epoch = epoch + 1");
-    let run = second.id.clone();
-    assert_eq!(
-        second.append(&store, 1).await,
-        Err(StoreError::TakenOver { run })
-    );
+    // The first step of a run, and a later one.
+    for step in [0, 1] {
+        // The answer that is lost is that of a renewal now and then.
+        let mut tries = (0..20).map(|number| {
+            let name = |what| format!("{what}-{step}-{number}");
+            [
+                Log::with_turns(&name("before"), 1),
+                Log::with_turns(&name("log"), 1),
+            ]
+        });
+        let log = loop {
+            let [before, log] = tries.next().expect("one of them is left in doubt");
+            // What is asked is prepared, and the worker is there.
+            before.append_all(&store).await;
+            for earlier in 0..step {
+                log.append(&store, earlier).await.expect("it appends");
+            }
+            let append = log.append(&store, step);
+            if is_left_in_doubt(&place, &proxy, append).await && epoch(&log) == "1" {
+                let head = store.head(&log.id).await;
+                if head == Ok(Some(log.steps[step].after())) {
+                    break log;
+                }
+            }
+        };
+        assert_eq!(epoch(&log), "2");
+        // It is settled once.
+        store.head(&log.id).await.expect("it is read");
+        assert_eq!(epoch(&log), "2");
+        // Who appended holds the run.
+        place.sql("UPDATE bonded.drive SET epoch = epoch + 1");
+        let run = log.id.clone();
+        let overtaken = log.append(&store, step + 1).await;
+        assert_eq!(overtaken, Err(StoreError::TakenOver { run }));
+    }
 }
