@@ -2,7 +2,6 @@
 
 use std::thread;
 
-use bonded_postgres::PostgresStore;
 use bonded_state::{Store as _, StoreError};
 use bonded_testkit::proxy::{Proxy, Way};
 use bonded_testkit::stores::logs::Log;
