@@ -31,6 +31,23 @@ const LONGEST: [&str; 12] = [
     "terminal",
 ];
 
+/// Those that drive browsers, kill, or hold leases of a second or two against a clock: where everything is run they are run
+/// alone, because a machine that does two such things at once is one on which a process may stand still for a second.
+const ALONE: [&str; 12] = [
+    "attack",
+    "crash",
+    "crash_everywhere",
+    "pages",
+    "postgres",
+    "rules_on_server",
+    "signals",
+    "soak",
+    "store_on_server",
+    "terminal",
+    "work_crash",
+    "workspace_crash",
+];
+
 /// A program of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
@@ -98,6 +115,8 @@ pub(crate) struct Setting {
     /// A command that is never run: its variables are those of the tests.
     pub(crate) variables: Command,
     pub(crate) arguments: Vec<String>,
+    /// Whether programs run alone that had better.
+    pub(crate) spares: bool,
 }
 
 /// What cargo says that it built and can be run.
@@ -172,15 +191,37 @@ pub(crate) fn built(mut build: Command) -> Result<Vec<Program>, Fault> {
 /// Runs all of them to their ends, and shows what each printed when it has ended.
 pub(crate) fn run(programs: Vec<Program>, setting: &Setting) -> Result<Vec<Ended>, Fault> {
     let count = programs.len();
+    let is_alone =
+        |it: &Program| setting.spares && it.is_integration && ALONE.contains(&it.name.as_str());
+    let (alone, others): (Vec<_>, Vec<_>) = programs.into_iter().partition(is_alone);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut all = Vec::with_capacity(count);
+    for (programs, lanes) in [(alone, 1), (others, cores)] {
+        run_in_lanes(programs, setting, lanes, |ended| {
+            show(&ended, all.len() + 1, count);
+            all.push(ended);
+        })?;
+    }
+    let used = cpu::of_children()?.as_secs();
+    println!("{count} programs; {used} s of CPU since the beginning");
+    Ok(all)
+}
+
+/// Runs programs, so many at a time.
+fn run_in_lanes(
+    programs: Vec<Program>,
+    setting: &Setting,
+    lanes: usize,
+    mut done: impl FnMut(Ended),
+) -> Result<(), Fault> {
     let waiting = Mutex::new(VecDeque::from(programs));
     let next = || {
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.pop_front()
     };
     let (sender, receiver) = mpsc::channel();
-    let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        for _ in 0..cores {
+        for _ in 0..lanes {
             let sender = sender.clone();
             scope.spawn(move || {
                 while let Some(program) = next() {
@@ -192,15 +233,10 @@ pub(crate) fn run(programs: Vec<Program>, setting: &Setting) -> Result<Vec<Ended
             });
         }
         drop(sender);
-        let mut all = Vec::with_capacity(count);
-        for ended in receiver {
-            let ended = ended?;
-            show(&ended, all.len() + 1, count);
-            all.push(ended);
-        }
-        let used = cpu::of_children()?.as_secs();
-        println!("{count} programs; {used} s of CPU since the beginning");
-        Ok(all)
+        receiver.into_iter().try_for_each(|ended| {
+            done(ended?);
+            Ok(())
+        })
     })
 }
 

@@ -106,6 +106,7 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
     let mut tests = Setting {
         variables: cargo([]),
         arguments: vec![],
+        spares: is_all,
     };
     stage("client SDKs and MCP servers", || {
         let sdks = sdk::install()?;

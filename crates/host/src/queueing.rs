@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_kernel::{Entry, Run, RunId, replay_on};
-use bonded_state::{RunQueues, Submission};
+use bonded_state::{RunQueues, StoreError, Submission};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -87,9 +87,17 @@ impl Host {
             // A process that is about to end leaves no run to workers for which nobody waits.
             return Err(HostError::Interrupted { run: id });
         }
-        // Somebody else may be faster with this id.
-        if is_new && self.queue(queueing, submitter, &id, goal).await? {
-            return self.follow(&id, cancel).await;
+        if is_new {
+            match self.queue(queueing, submitter, &id, goal).await {
+                Ok(true) => return self.follow(&id, None, cancel).await,
+                // Somebody else was faster with this id.
+                Ok(false) => {}
+                // A worker may drive it, and who asked for it may go away.
+                Err(HostError::Store(error)) if error.may_pass() => {
+                    return self.follow(&id, Some(error), cancel).await;
+                }
+                Err(error) => return Err(error),
+            }
         }
         if load_run(&*self.store, &id).await?.goal() != &text {
             return Err(HostError::OtherGoal { run: id });
@@ -104,7 +112,7 @@ impl Host {
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         if self.queues()?.is_of_a_queue(id).await? {
-            return self.follow(id, cancel).await;
+            return self.follow(id, None, cancel).await;
         }
         let run = load_run(&*self.store, id).await?;
         match run.termination() {
@@ -115,30 +123,47 @@ impl Host {
 
     /// Waits until a run that others drive has ended or waits for a person. Who cancels it ends it, wherever it is driven;
     /// when this process is about to end, it is left to its worker. A store that is away is waited for: the run goes on.
-    async fn follow(&self, id: &RunId, cancel: CancellationToken) -> Result<Run, HostError> {
-        let mut run = load_run(&*self.store, id).await?;
+    /// Where it is not known whether the run was queued, `doubt` says why: that is the answer if it was not.
+    async fn follow(
+        &self,
+        id: &RunId,
+        doubt: Option<StoreError>,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        let mut known = None;
         loop {
             let looked = tokio::select! {
                 biased;
                 () = self.interrupt.cancelled() => {
                     return Err(HostError::Interrupted { run: id.clone() });
                 }
-                () = cancel.cancelled() => self.end_followed(&mut run).await,
-                looked = self.look(&mut run) => looked,
+                () = cancel.cancelled() => self.end_followed(id).await.map(Some),
+                looked = self.look_at(id, &mut known) => looked,
             };
-            match looked {
-                Ok(true) => return Ok(run),
-                Ok(false) => {}
-                Err(HostError::Store(error)) if error.may_pass() => sleep(PAUSE).await,
-                Err(error) => return Err(error),
+            match (looked, &doubt) {
+                (Ok(Some(run)), _) => return Ok(run),
+                (Ok(None), _) => {}
+                (Err(HostError::Store(StoreError::UnknownRun { .. })), Some(doubt)) => {
+                    return Err(doubt.clone().into());
+                }
+                (Err(HostError::Store(error)), _) if error.may_pass() => sleep(PAUSE).await,
+                (Err(error), _) => return Err(error),
             }
         }
     }
 
-    async fn end_followed(&self, run: &mut Run) -> Result<bool, HostError> {
-        let ended = self.cancel_waiting(run.id(), "cancelled by the user");
-        *run = Box::pin(ended).await?;
-        Ok(true)
+    async fn end_followed(&self, id: &RunId) -> Result<Run, HostError> {
+        Box::pin(self.cancel_waiting(id, "cancelled by the user")).await
+    }
+
+    /// The run, if it has ended or waits for a person; what is known of it is kept for the next look.
+    async fn look_at(&self, id: &RunId, known: &mut Option<Run>) -> Result<Option<Run>, HostError> {
+        let run = match known {
+            Some(run) => run,
+            None => known.insert(load_run(&*self.store, id).await?),
+        };
+        let is_over = self.look(run).await?;
+        Ok(if is_over { known.take() } else { None })
     }
 
     /// Whether the run has ended or waits for a person; if not, when there may be something new.

@@ -138,7 +138,10 @@ impl Address {
             Acting::Owner => String::new(),
         };
         let schema = self.layout.schema;
-        let options = format!("{own} -c {MARK}=1{role} -c search_path={schema}{more}");
+        // A warning is all that tells of a commit that did not wait for the standby.
+        let options = format!(
+            "{own} -c {MARK}=1{role} -c search_path={schema} -c client_min_messages=warning{more}"
+        );
         config.options(options.trim_start());
         config
     }

@@ -444,6 +444,13 @@ impl Server {
 impl Server {
     /// Where the log of a run stands, if an append of this process is in doubt.
     pub(crate) async fn settle_doubt(&self, run: &RunId) -> Result<Option<Head>, StoreError> {
+        if self.doubts.get(run).is_none() {
+            return Ok(None);
+        }
+        let _settling = self.doubts.settling.lock().await;
+        let turn = self.held.get(run).map(|held| held.turn).unwrap_or_default();
+        let _turn = turn.lock().await;
+        // It may have been settled while this waited.
         let Some(doubt) = self.doubts.get(run) else {
             return Ok(None);
         };
@@ -462,9 +469,14 @@ impl Server {
         });
         let held = self.held.get(run).or(began);
         let settled = self.settle_at(run, doubt.after, key, held.as_ref()).await;
-        let (head, _) = settled?;
+        let head = match settled {
+            Ok((head, _)) => Some(head),
+            // Who took the run over did so by a write that came after it: what is read now is as durable.
+            Err(StoreError::TakenOver { .. }) => None,
+            Err(error) => return Err(error),
+        };
         self.doubts.end(run);
-        Ok(Some(head))
+        Ok(head)
     }
 }
 

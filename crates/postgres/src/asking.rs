@@ -17,7 +17,7 @@ pub(crate) fn settings(address: &Address) -> String {
     format!(
         "SET LOCAL ROLE {ROLE}; SET LOCAL search_path TO {schema}, pg_temp; \
          SET LOCAL synchronous_commit TO DEFAULT; SET LOCAL statement_timeout TO DEFAULT; \
-         SET LOCAL lock_timeout TO DEFAULT"
+         SET LOCAL lock_timeout TO DEFAULT; SET LOCAL client_min_messages TO warning"
     )
 }
 

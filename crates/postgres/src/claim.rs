@@ -80,15 +80,17 @@ impl Server {
         let released = match self.lease.holds(held.worker) {
             true => {
                 let values: SqlValues<'_> = &[&held.key, &held.worker, &held.epoch];
-                self.read(RELEASE, values).await.map(drop)
+                self.read(RELEASE, values)
+                    .await
+                    .map(|rows| !rows.is_empty())
             }
-            false => Ok(()),
+            false => Ok(true),
         };
         self.held.forget(run);
-        if released.is_err() {
-            // By its row it is still ours, as long as this process lives: the next take finds it.
+        if !matches!(released, Ok(true)) {
+            // By its row it may still be ours, under another claim too, as long as this process lives: the next take finds it.
             self.taking.doubt();
         }
-        released
+        released.map(drop)
     }
 }

@@ -20,11 +20,15 @@ pub(crate) struct Doubt {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Doubts(Mutex<BTreeMap<RunId, Doubt>>);
+pub(crate) struct Doubts {
+    known: Mutex<BTreeMap<RunId, Doubt>>,
+    /// Held by who settles one: it is settled once.
+    pub(crate) settling: tokio::sync::Mutex<()>,
+}
 
 impl Doubts {
     fn all(&self) -> MutexGuard<'_, BTreeMap<RunId, Doubt>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn get(&self, run: &RunId) -> Option<Doubt> {
@@ -48,7 +52,12 @@ impl Doubts {
                 let doubt = Doubt { after, worker };
                 self.all().insert(append.run().clone(), doubt);
             }
-            Ok(_) | Err(_) => self.end(append.run()),
+            Ok(_) => self.end(append.run()),
+            // Another append that was refused says nothing of it.
+            Err(_) if self.get(append.run()).is_some_and(|it| it.after == after) => {
+                self.end(append.run());
+            }
+            Err(_) => {}
         }
         done
     }

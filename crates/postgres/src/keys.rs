@@ -39,9 +39,13 @@ impl HeldRuns {
         self.all().get(run).cloned()
     }
 
-    /// Who appends under an earlier claim keeps their turn.
+    /// Who appends under an earlier claim keeps their turn. A claim that is known only now may be an earlier one.
     pub(crate) fn hold(&self, run: &RunId, held: HeldRun) {
         let mut all = self.all();
+        let is_earlier = |known: &HeldRun| known.worker == held.worker && known.epoch > held.epoch;
+        if all.get(run).is_some_and(is_earlier) {
+            return;
+        }
         let turn = all.get(run).map(|before| Arc::clone(&before.turn));
         let turn = turn.unwrap_or_else(|| Arc::clone(&held.turn));
         all.insert(run.clone(), HeldRun { turn, ..held });

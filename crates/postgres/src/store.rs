@@ -3,12 +3,14 @@
 //! So a lease is renewed while the caller's runtime is busy, an append that nobody waits for any more is carried out or
 //! refused and never cancelled, and a store that is dropped says that it is gone.
 
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use bonded_kernel::{Entry, Head, RunId};
 use bonded_state::{Append, ListFilter, Listed, RunQueues, Store, StoreError};
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -62,7 +64,12 @@ impl PostgresStore {
             // Who opens the store waits for it.
             let _sent = look.send(first);
             tokio::spawn(Arc::clone(&served).watch());
-            tokio::spawn(Arc::clone(&served).send_groups());
+            let sending = Arc::clone(&served);
+            tokio::spawn(async move {
+                // Those whose group panicked are told that the store is closed; others do not wait for ever.
+                let send = || AssertUnwindSafe(Arc::clone(&sending).send_groups()).catch_unwind();
+                while send().await.is_err() {}
+            });
             // An error says the same: the store is gone.
             let _stopped = stopped.await;
             served.retire().await;

@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bonded_kernel::{Limits, ReportFormat, Run, RunId, TerminationKind};
 use bonded_state::StoreError;
 use bonded_workspace_rules::{Code, RunAction, RunEnd, RunMove};
 use futures_util::future::BoxFuture;
 use serde_json::json;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::config::HostSurroundings;
@@ -24,6 +26,10 @@ use bonded_host::{Goal, Host, Queueing};
 
 /// How much of an answer is kept with the run; the whole of it is in the log.
 const ANSWER_CHARS_MAX: usize = 4000;
+
+/// How often a store that is away is asked to end a run that was abandoned, and how long it is left alone in between.
+const ABANDON_TRIES: u32 = 60;
+const ABANDON_PAUSE: Duration = Duration::from_secs(1);
 
 /// Drives agent files with a host.
 pub struct AgentRuns {
@@ -118,6 +124,15 @@ impl AgentRuns {
     }
 }
 
+impl AgentRuns {
+    /// What this server does not follow any more is not left to a worker.
+    async fn end_queued(&self, firing: &Firing) {
+        if self.queueing.is_some() {
+            self.abandon(&firing.run.run_id, false).await;
+        }
+    }
+}
+
 impl Performs<RunAction> for AgentRuns {
     /// A place that may not be used fails the run as a wrong rule, before anything of it begins. A log that somebody
     /// else holds means that the run is driven elsewhere: it waits, and is looked at again.
@@ -130,7 +145,10 @@ impl Performs<RunAction> for AgentRuns {
         Box::pin(async move {
             let places = match self.places(firing, action) {
                 Ok(places) => places,
-                Err(why) => return Performed::failed(Code::RuleInvalid, &why),
+                Err(why) => {
+                    self.end_queued(firing).await;
+                    return Performed::failed(Code::RuleInvalid, &why);
+                }
             };
             match Box::pin(self.drive(firing, action, places, cancel)).await {
                 Ok(run) => performed(&run),
@@ -143,7 +161,10 @@ impl Performs<RunAction> for AgentRuns {
                 Err(HostError::Agent(error)) if error.is_untrusted() => {
                     Performed::failed(Code::Untrusted, &error.to_string())
                 }
-                Err(error) => Performed::failed(Code::RunNotStarted, &error.to_string()),
+                Err(error) => {
+                    self.end_queued(firing).await;
+                    Performed::failed(Code::RunNotStarted, &error.to_string())
+                }
             }
         })
     }
@@ -152,11 +173,15 @@ impl Performs<RunAction> for AgentRuns {
     /// rule has ended anyway.
     fn abandon<'a>(&'a self, run: &'a RunId, _is_alone: bool) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            // It may not have begun, or have ended by itself.
-            let _ = self
-                .host
-                .cancel_tree(run, "the run of the rule was cancelled")
-                .await;
+            for _ in 0..ABANDON_TRIES {
+                let reason = "the run of the rule was cancelled";
+                match self.host.cancel_tree(run, reason).await {
+                    // A worker would go on with it.
+                    Err(HostError::Store(error)) if error.may_pass() => sleep(ABANDON_PAUSE).await,
+                    // It may not have begun, or have ended by itself.
+                    _ => return,
+                }
+            }
         })
     }
 }

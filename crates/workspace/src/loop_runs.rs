@@ -43,7 +43,13 @@ impl Performs<LoopAction> for Keeper {
                 {
                     Performed::Waits
                 }
-                Err(error) => Performed::failed(error.code(), &error.to_string()),
+                Err(error) => {
+                    if self.is_queueing() {
+                        // What this server does not follow any more is not left to a worker.
+                        self.abandon(&firing.run.run_id, false).await;
+                    }
+                    Performed::failed(error.code(), &error.to_string())
+                }
             }
         })
     }

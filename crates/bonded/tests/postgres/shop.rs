@@ -103,14 +103,26 @@ impl Shop {
             }
             match next.wait().expect("a child can be waited for").success() {
                 true => return (next, began.elapsed()),
-                false => finish(next).fails_with(3, "run-held"),
+                false => {
+                    let failed = finish(next);
+                    let is_expected = ["run-held", "lease-lost"].contains(&failed.error());
+                    assert!(is_expected, "{failed:?}");
+                }
             }
             assert!(began.elapsed() < PATIENCE, "nobody took it over");
         }
     }
 
-    /// Takes the run over and drives it to its end.
+    /// Takes the run over and drives it to its end. A driver that stands still on a busy machine loses its lease, and is taken
+    /// over too.
     pub(crate) fn finish(&self) -> Done {
-        finish(self.take_over().0)
+        let began = Instant::now();
+        loop {
+            let done = finish(self.take_over().0);
+            let is_lost = done.code == Some(3) && done.error() == "lease-lost";
+            if !is_lost || began.elapsed() > PATIENCE {
+                return done;
+            }
+        }
     }
 }
