@@ -18,7 +18,6 @@ Examples:
   bonded worker --store postgres://worker@db.example.org/agents
   bonded worker --concurrent 16 --queue default --queue nightly
   bonded worker --label gpu --once
-  bonded worker --data /srv/data --queue rules       loops of its agents too
   bonded worker --listen 127.0.0.1:8131              figures for Prometheus, and probes")]
 pub(crate) struct WorkerArgs {
     /// Runs at a time
