@@ -1,7 +1,7 @@
 //! Figures and traces of the runs that this process drives: what Prometheus reads, and what is sent by OTLP.
 //!
 //! Both follow from the entries that became durable, through one fold of the log ([`Telemetry`] is a
-//! [`Watch`](bonded_host::Watch)). No text of a person, a model or a tool is in either: what is told is how often, how
+//! [`Watch`]). No text of a person, a model or a tool is in either: what is told is how often, how
 //! long, how much, and under which of few names. It decides nothing, delays no run, and fails none.
 
 #![warn(missing_docs)]
