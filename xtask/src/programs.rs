@@ -48,6 +48,10 @@ const ALONE: [&str; 12] = [
     "workspace_crash",
 ];
 
+/// Those whose tests wait for leases most of the time. Where they run alone, so many of their tests run at once.
+const WAITING: [&str; 2] = ["postgres", "rules_on_server"];
+const WAITING_THREADS: &str = "4";
+
 /// A program of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
@@ -99,6 +103,9 @@ impl Program {
     fn run(&self, setting: &Setting) -> Result<Ended, Fault> {
         let begun = Instant::now();
         let mut command = self.command(setting);
+        if setting.spares && WAITING.contains(&self.name.as_str()) {
+            command.env("RUST_TEST_THREADS", WAITING_THREADS);
+        }
         command.args(&setting.arguments);
         let (status, output) = captured(&mut command)?;
         Ok(Ended {

@@ -132,10 +132,16 @@ impl Server {
                 self.doubts.note(append, None, done)?;
             }
         }
+        let is_held = self.held.get(append.run()).is_some();
         if append.ends_run() {
             self.held.forget(append.run());
         }
         self.watchers.publish(append.run(), append.head.seq);
+        self.news
+            .tell_moved(append.run(), is_held || append.starts_run());
+        if state_after(append) == Some(QUEUED) {
+            self.news.tell_queued();
+        }
         Ok(append.head)
     }
 
@@ -212,6 +218,7 @@ impl Server {
             }
         }
         self.watchers.publish(append.run(), append.head.seq);
+        self.news.tell_queued();
         Ok(true)
     }
 

@@ -87,6 +87,7 @@ impl Server {
             false => Ok(true),
         };
         self.held.forget(run);
+        self.news.tell_queued();
         if !matches!(released, Ok(true)) {
             // By its row it may still be ours, under another claim too, as long as this process lives: the next take finds it.
             self.taking.doubt();

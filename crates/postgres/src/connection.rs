@@ -7,6 +7,7 @@ use deadpool_postgres::{Connect, Manager, ManagerConfig, Object, Pool, Recycling
 use futures_util::future::BoxFuture;
 use rustls::crypto::ring;
 use rustls_platform_verifier::ConfigVerifierExt as _;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row};
@@ -92,6 +93,15 @@ pub(crate) async fn of_owner(address: &Address) -> Result<Client, StoreError> {
     Ok(client)
 }
 
+/// One connection that gives what other processes tell to the receiver, until either is dropped. What is wrong is said where
+/// the other connections are made.
+pub(crate) async fn listening(address: &Address, heard: UnboundedSender<String>) -> Option<Client> {
+    let config = address.config(Acting::Application, "");
+    let tls = tls_of(address).ok()?;
+    let reached = reach(tls.as_ref(), &config, Some(heard)).await;
+    reached.ok().map(|(client, _serving)| client)
+}
+
 async fn look(address: &Address, client: &Client, access: ServerAccess) -> Result<(), StoreError> {
     let mut found = about(address, client).await?;
     if !address.pooling.is_found() && !is_our_own(&found) {
@@ -161,6 +171,31 @@ fn tls(address: &Address) -> Result<MakeRustlsConnect, StoreError> {
     Ok(MakeRustlsConnect::new(config))
 }
 
+/// What encrypts, unless the address wants none.
+fn tls_of(address: &Address) -> Result<Option<MakeRustlsConnect>, StoreError> {
+    match address.pooled_config().get_ssl_mode() {
+        SslMode::Disable => Ok(None),
+        _ => tls(address).map(Some),
+    }
+}
+
+async fn reach(
+    tls: Option<&MakeRustlsConnect>,
+    config: &Config,
+    heard: Option<UnboundedSender<String>>,
+) -> Result<(Client, JoinHandle<()>), Error> {
+    match tls {
+        Some(tls) => {
+            let (client, connection) = config.connect(tls.clone()).await?;
+            Ok((client, tokio::spawn(serve(connection, heard))))
+        }
+        None => {
+            let (client, connection) = config.connect(NoTls).await?;
+            Ok((client, tokio::spawn(serve(connection, heard))))
+        }
+    }
+}
+
 struct Connector {
     tls: Option<MakeRustlsConnect>,
     /// Where a pooler will do.
@@ -169,27 +204,14 @@ struct Connector {
 
 impl Connector {
     fn new(address: &Address, acting: Acting) -> Result<Self, StoreError> {
-        let tls = match address.pooled_config().get_ssl_mode() {
-            SslMode::Disable => None,
-            _ => Some(tls(address)?),
-        };
         Ok(Self {
-            tls,
+            tls: tls_of(address)?,
             pooled: (acting == Acting::Application).then(|| address.clone()),
         })
     }
 
     async fn reach(&self, config: &Config) -> Result<(Client, JoinHandle<()>), Error> {
-        match &self.tls {
-            Some(tls) => {
-                let (client, connection) = config.connect(tls.clone()).await?;
-                Ok((client, tokio::spawn(serve(connection))))
-            }
-            None => {
-                let (client, connection) = config.connect(NoTls).await?;
-                Ok((client, tokio::spawn(serve(connection))))
-            }
-        }
+        reach(self.tls.as_ref(), config, None).await
     }
 
     async fn reach_also_by_pooler(
@@ -223,7 +245,7 @@ impl Connect for Connector {
 ///
 /// A wait for a standby that was cancelled is answered as a success, with a warning before it: what was appended is then
 /// not known to be replicated. The connection is closed there, so that who appended must settle it.
-async fn serve<S, T>(mut connection: Connection<S, T>)
+async fn serve<S, T>(mut connection: Connection<S, T>, heard: Option<UnboundedSender<String>>)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
     T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
@@ -231,12 +253,14 @@ where
     while let Some(Ok(message)) =
         std::future::poll_fn(|context| connection.poll_message(context)).await
     {
-        let routine = match &message {
-            AsyncMessage::Notice(notice) => notice.routine(),
-            _ => None,
-        };
-        if routine == Some(STANDBY_WAIT) {
-            return;
+        match (message, &heard) {
+            (AsyncMessage::Notice(notice), _) if notice.routine() == Some(STANDBY_WAIT) => return,
+            (AsyncMessage::Notification(told), Some(heard))
+                if heard.send(told.payload().to_owned()).is_err() =>
+            {
+                return;
+            }
+            _ => {}
         }
     }
 }

@@ -58,6 +58,15 @@ impl PostgresStore {
         self.ask(async move { server.take(&missing).await }).await
     }
 
+    /// Resolves when there may be a run to take: another process told of one, or it is time to look.
+    pub async fn queued(&self) {
+        let news = &self.server.news;
+        tokio::select! {
+            () = news.queued.notified() => {}
+            () = tokio::time::sleep(news.pace()) => {}
+        }
+    }
+
     /// Queues the runs of workers that have died, and looks at everything with the next take.
     pub async fn sweep(&self) -> Result<(), StoreError> {
         let server = Arc::clone(&self.server);

@@ -51,6 +51,10 @@ impl HeldRuns {
         all.insert(run.clone(), HeldRun { turn, ..held });
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all().is_empty()
+    }
+
     pub(crate) fn forget(&self, run: &RunId) {
         self.all().remove(run);
     }

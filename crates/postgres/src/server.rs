@@ -19,6 +19,7 @@ use crate::lease::Lease;
 use crate::offer::{Taking, WorkerOffer};
 use crate::parameter::SqlValues;
 use crate::patience::Patience;
+use crate::run_news::RunNews;
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -29,6 +30,7 @@ pub(crate) struct Server {
     pub(crate) held: HeldRuns,
     pub(crate) doubts: Doubts,
     pub(crate) watchers: Arc<Watchers>,
+    pub(crate) news: RunNews,
     /// What this process takes from queues; set before it takes anything.
     pub(crate) offer: OnceLock<WorkerOffer>,
     pub(crate) taking: Taking,
@@ -45,6 +47,7 @@ impl Server {
             held: HeldRuns::default(),
             doubts: Doubts::default(),
             watchers: Arc::default(),
+            news: RunNews::default(),
             offer: OnceLock::new(),
             taking: Taking::default(),
             gathering: Arc::default(),

@@ -64,6 +64,8 @@ impl PostgresStore {
             // Who opens the store waits for it.
             let _sent = look.send(first);
             tokio::spawn(Arc::clone(&served).watch());
+            tokio::spawn(Arc::clone(&served).listen());
+            tokio::spawn(Arc::clone(&served).tell_news());
             let sending = Arc::clone(&served);
             tokio::spawn(async move {
                 // Those whose group panicked are told that the store is closed; others do not wait for ever.
@@ -73,6 +75,7 @@ impl PostgresStore {
             // An error says the same: the store is gone.
             let _stopped = stopped.await;
             served.retire().await;
+            served.tell_last().await;
         };
         let thread = std::thread::Builder::new().name("bonded-postgres".into());
         let thread = thread.spawn(move || runtime.block_on(serve)).map_err(io)?;

@@ -39,10 +39,13 @@ const MISSING: &str =
 impl Server {
     pub(crate) async fn sweep(&self) -> Result<(), StoreError> {
         self.taking.forget();
-        for statement in [BURY, REQUEUE, LOOK_AGAIN, FORGET] {
-            self.read(statement, &[]).await?;
+        self.read(BURY, &[]).await?;
+        for statement in [REQUEUE, LOOK_AGAIN] {
+            if !self.read(statement, &[]).await?.is_empty() {
+                self.news.tell_queued();
+            }
         }
-        Ok(())
+        self.read(FORGET, &[]).await.map(drop)
     }
 
     pub(crate) async fn park(&self, run: &RunId) -> Result<(), StoreError> {
@@ -50,7 +53,9 @@ impl Server {
     }
 
     pub(crate) async fn wake(&self, run: &RunId) -> Result<(), StoreError> {
-        self.read(WAKE, &[&run.as_str()]).await.map(drop)
+        self.read(WAKE, &[&run.as_str()]).await?;
+        self.news.tell_queued();
+        Ok(())
     }
 
     pub(crate) async fn postpone(

@@ -52,15 +52,22 @@ impl<K: Ord> Watchers<K> {
         }
     }
 
-    /// Wakes those who wait for the stream to go beyond an earlier number.
-    pub fn publish(&self, stream: &K, seq: u64) {
-        if let Some(sender) = self.streams().get(stream) {
+    /// Wakes those who wait for the stream to go beyond an earlier number; whether it was news to anybody.
+    pub fn publish(&self, stream: &K, seq: u64) -> bool {
+        let streams = self.streams();
+        let sender = streams.get(stream);
+        sender.is_some_and(|sender| {
             sender.send_if_modified(|published| {
                 let is_newer = seq > *published;
                 *published = seq.max(*published);
                 is_newer
-            });
-        }
+            })
+        })
+    }
+
+    /// Whether somebody waits for this stream.
+    pub fn is_watched(&self, stream: &K) -> bool {
+        self.streams().contains_key(stream)
     }
 
     /// The streams that somebody waits for.

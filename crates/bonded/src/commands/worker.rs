@@ -28,8 +28,6 @@ use crate::signals::{self, Stopping, stop_on_signal};
 use crate::workspace::worker_notes::WorkerNotes;
 use crate::{log_form, output, settings, stderr_writer, telemetry};
 
-/// How often an idle worker looks for runs.
-const LOOK: Duration = Duration::from_millis(100);
 /// How often it looks for those of workers that have died.
 const SWEEP: Duration = Duration::from_secs(1);
 /// How long it waits for a server that does not answer.
@@ -198,7 +196,7 @@ impl WorkerLoop {
             tokio::select! {
                 Some(_) = driving.join_next() => {}
                 () = self.stop.cancelled(), if !self.stop.is_cancelled() => {}
-                () = sleep(LOOK), if has_place && !self.stop.is_cancelled() => {}
+                () = self.queues.queued(), if has_place && !self.stop.is_cancelled() => {}
                 () = sleep_until(next_sweep), if !self.stop.is_cancelled() => {}
             }
         }

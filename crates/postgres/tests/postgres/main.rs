@@ -5,6 +5,7 @@ mod cut;
 mod failover;
 mod groups;
 mod leases;
+mod news;
 mod place;
 mod pooler;
 mod queue;
