@@ -4,13 +4,14 @@
 //! says what happened, so that a column of them can be read at a glance.
 
 use bonded_kernel::{
-    Call, CallReviewed, ContextCompacted, ContextGuarded, DecisionMade, Entry, Event, Finish,
-    Outcome, RejectReason, RunEnded, RunStarted, SkipReason, ToolFinished, Verdict,
+    Call, CallReviewed, DecisionMade, Entry, Event, Finish, Outcome, RunEnded, RunStarted,
+    ToolFinished, Verdict,
 };
 
 use serde_json::Value;
 
-use bonded_host::shapes::text::{brief, cost, duration, grouped, held, tokens};
+use super::narration;
+use bonded_host::shapes::text::{brief, cost, counted, duration, grouped, held, tokens};
 use bonded_host::shapes::waiting::executed;
 
 /// The most characters of a text within a line.
@@ -32,20 +33,22 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             format!("failed   {}: {why}", failed.class.as_str())
         }
         Event::TargetLearned { target, lesson } => {
-            format!("learned  target {target} from now on: {lesson}")
+            format!("learned  from target {target}: {lesson}")
         }
-        Event::ReplyRejected { reason, answer, .. } => rejected_line(*reason, &answer.text),
+        Event::ReplyRejected { reason, answer, .. } => {
+            format!("rejected: {}", narration::rejected(*reason, &answer.text))
+        }
         Event::DecisionMade(decision) => decision_line(decision),
         Event::CallRepaired { tool, steps, .. } => {
             let steps: Vec<&str> = steps.iter().map(|step| step.as_str()).collect();
-            format!("mended   the arguments of {tool}: {}", steps.join(", "))
+            format!("repaired the arguments of {tool}: {}", steps.join(", "))
         }
-        Event::ContextGuarded(guarded) => guarded_line(guarded),
-        Event::ContextCompacted(compacted) => compacted_line(compacted),
+        Event::ContextGuarded(guarded) => narration::context_full(guarded),
+        Event::ContextCompacted(compacted) => narration::room_made(compacted),
         Event::ContextSummarised(made) => {
-            let messages = made.until.saturating_sub(1);
+            let messages = narration::messages_until(made.until);
             let summary = brief(&made.answer.text, DETAIL_CHARS);
-            format!("summed up {messages} messages to make room: {summary}")
+            format!("summed up {messages}: {summary}")
         }
         Event::TurnFailed { reason, .. } => format!("turn failed: {reason}"),
         Event::ToolInvoked { .. } => return None,
@@ -53,19 +56,16 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
         Event::ProgressReported { progress, .. } => {
             format!("progress {}", brief(progress, DETAIL_CHARS))
         }
-        Event::CallSkipped { tool, reason, .. } => skipped_line(tool, *reason),
+        Event::CallSkipped { tool, reason, .. } => narration::skipped(tool, *reason),
         Event::ReviewAsked { call, tool, why } => {
             let why = brief(why, DETAIL_CHARS);
-            format!("waits    {tool} (call {call}): {why}")
+            format!("waiting  {tool} (call {call}) needs approval: {why}")
         }
         Event::CallReviewed(reviewed) => reviewed_line(reviewed),
         Event::MemoryEdited(edit) => {
             let keys = edit.set.keys().chain(&edit.removed).map(String::as_str);
             let keys = keys.collect::<Vec<_>>().join(", ");
-            format!(
-                "edited   the memory by hand: {}",
-                brief(&keys, DETAIL_CHARS)
-            )
+            format!("memory edited by hand: {}", brief(&keys, DETAIL_CHARS))
         }
         Event::RunEnded(ended) => ended_line(ended),
     };
@@ -88,60 +88,10 @@ fn started_line(started: &RunStarted) -> String {
 /// The first attempt of a turn goes without saying.
 fn asking_line(attempt: u32, target: u32, summary: Option<u32>) -> Option<String> {
     match (summary, attempt) {
-        (Some(until), _) => {
-            let messages = until.saturating_sub(1);
-            let summary = format!("asking the model to sum up {messages} messages");
-            Some(format!("summary  there is no room left: {summary}"))
-        }
+        (Some(until), _) => Some(narration::asking_for_summary(until)),
         (None, 1) => None,
-        (None, attempt) => Some(format!("asking   attempt {attempt}, target {target}")),
+        (None, attempt) => Some(format!("retrying attempt {attempt}, target {target}")),
     }
-}
-
-/// A refusal is shown in the model's own words.
-fn rejected_line(reason: RejectReason, text: &str) -> String {
-    if reason == RejectReason::Filtered && !text.is_empty() {
-        return format!("rejected the reply: refused: {}", brief(text, DETAIL_CHARS));
-    }
-    format!("rejected the reply: {}", reason.as_str())
-}
-
-fn compacted_line(compacted: &ContextCompacted) -> String {
-    let outputs = match compacted.messages.len() {
-        1 => "an old output".to_owned(),
-        many => format!("{many} old outputs"),
-    };
-    let (before, after) = (compacted.before, compacted.after);
-    format!("took out {outputs} to make room: from {before} to about {after} tokens")
-}
-
-fn skipped_line(tool: &str, reason: SkipReason) -> String {
-    match reason {
-        SkipReason::AfterTheEnd => format!("skipped  {tool}: it came after the end"),
-        SkipReason::BesideTheReport => {
-            format!("skipped  {tool}: the report of the same reply ended the run")
-        }
-        SkipReason::ContextBudget => format!("skipped  {tool}: the context is full"),
-        SkipReason::Untrusted => format!("denied   {tool}: untrusted data has entered the run"),
-        SkipReason::SecretNotKept => {
-            format!("skipped  {tool}: its arguments held a secret, which is not kept")
-        }
-    }
-}
-
-/// The tightest of the targets that have no room.
-fn guarded_line(guarded: &ContextGuarded) -> String {
-    let worst = guarded.blocked.iter().min_by_key(|blocked| blocked.limit);
-    let figures = worst.map(|it| format!(": {} tokens, room for {}", it.projected, it.limit));
-    let still = if guarded.still_over.is_empty() {
-        ""
-    } else {
-        "; even the report alone may not fit"
-    };
-    format!(
-        "guarded  the context is full{}{still}",
-        figures.unwrap_or_default()
-    )
 }
 
 /// The calls where there are some; what the model said beside them is in the details.
@@ -237,9 +187,9 @@ fn ended_line(ended: &RunEnded) -> String {
     let (used, paid) = ended.used();
     let paid = cost(paid).map(|cost| format!(", {cost}"));
     format!(
-        "ended    {} after {} turns, {}, {}{}{}",
+        "ended    {} after {}, {}, {}{}{}",
         ended.termination.kind.as_str(),
-        ended.turns,
+        counted(ended.turns as usize, "turn"),
         duration(ended.elapsed_ms),
         tokens(&used),
         paid.unwrap_or_default(),

@@ -115,7 +115,7 @@ impl Narrator {
             Event::ContextGuarded(guarded) => remark(Symbol::Warning, context_full(guarded)),
             Event::ContextCompacted(compacted) => remark(Symbol::Dot, room_made(compacted)),
             Event::ContextSummarised(made) => {
-                let messages = counted(made.until.saturating_sub(1) as usize, "message");
+                let messages = messages_until(made.until);
                 let summary = brief(&made.answer.text, DETAIL_CHARS);
                 remark(Symbol::Dot, format!("summed up {messages}: {summary}"))
             }
@@ -258,15 +258,19 @@ fn ends(tool: &str) -> bool {
 
 fn asked_for_summary(summary: Option<u32>) -> Vec<Passage> {
     match summary {
-        Some(until) => {
-            let messages = counted(until.saturating_sub(1) as usize, "message");
-            remark(
-                Symbol::Dot,
-                format!("context full: asking the model to sum up {messages}"),
-            )
-        }
+        Some(until) => remark(Symbol::Dot, asking_for_summary(until)),
         None => vec![],
     }
+}
+
+pub(super) fn asking_for_summary(until: u32) -> String {
+    let messages = messages_until(until);
+    format!("context full: asking the model to sum up {messages}")
+}
+
+/// How many messages a summary replaces. The first one is kept.
+pub(super) fn messages_until(until: u32) -> String {
+    counted(until.saturating_sub(1) as usize, "message")
 }
 
 /// A refusal is shown in the model's own words.
@@ -285,7 +289,7 @@ pub(crate) fn rejected(reason: RejectReason, text: &str) -> String {
     why.to_owned()
 }
 
-fn context_full(guarded: &ContextGuarded) -> String {
+pub(super) fn context_full(guarded: &ContextGuarded) -> String {
     let worst = guarded.blocked.iter().min_by_key(|blocked| blocked.limit);
     let figures = worst.map(|it| {
         let projected = grouped(it.projected);
@@ -300,14 +304,14 @@ fn context_full(guarded: &ContextGuarded) -> String {
     format!("context full{figures}: asking for the final answer{still}")
 }
 
-fn room_made(compacted: &ContextCompacted) -> String {
+pub(super) fn room_made(compacted: &ContextCompacted) -> String {
     let outputs = counted(compacted.messages.len(), "old output");
     let before = grouped(compacted.before);
     let after = grouped(compacted.after);
     format!("removed {outputs} to make room: {before} tokens, now about {after}")
 }
 
-fn skipped(what: &str, reason: SkipReason) -> String {
+pub(super) fn skipped(what: &str, reason: SkipReason) -> String {
     match reason {
         SkipReason::AfterTheEnd => format!("skipped {what}: the run had already finished"),
         SkipReason::BesideTheReport => {

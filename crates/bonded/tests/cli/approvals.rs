@@ -72,7 +72,10 @@ fn a_call_that_is_asked_about_pauses_the_run_and_says_how_to_go_on() {
     let shown = place.bonded(&["show", "run"]).stdout;
     assert!(shown.contains("status   awaiting_review"), "{shown}");
     assert!(shown.contains("bonded approve run"), "{shown}");
-    assert!(shown.contains("waits    write (call 0)"), "{shown}");
+    assert!(
+        shown.contains("waiting  write (call 0) needs approval"),
+        "{shown}"
+    );
 }
 
 #[test]

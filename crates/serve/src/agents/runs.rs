@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bonded_host::shapes::text::counted;
 use bonded_host::{CancellationToken, Goal, Host, HostError, RunResult};
 use bonded_kernel::{Run, RunId};
 use bonded_state::Store;
@@ -268,9 +269,9 @@ impl Runs {
         }
         match driven.as_ref().map(RunResult::of) {
             Ok(Some(result)) => tracing::info!(
-                "run {id} ended as {} after {} turns and {} ms",
+                "run {id} ended as {} after {} and {} ms",
                 result.termination.as_str(),
-                result.turns,
+                counted(result.turns as usize, "turn"),
                 result.elapsed_ms
             ),
             Ok(None) => tracing::info!("run {id} needs approval"),
