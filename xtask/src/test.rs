@@ -44,8 +44,8 @@ const LONG: [&str; 9] = [
 
 /// Tests by the beginning of their names that take twenty seconds and more each, in a debug build: ten megabytes through
 /// everything, hundreds of turns, every model of every family, every option in every place, a second build, another's
-/// whole suite. `test` leaves them to `test --all` too.
-const LONG_TESTS: [&str; 18] = [
+/// whole suite, nights of schedules. `test` leaves them to `test --all` too.
+const LONG_TESTS: [&str; 19] = [
     "absurd::a_report_of_ten_megabytes",
     "absurd::a_usage_that_is_a_lie",
     "absurd::an_answer_of_ten_megabytes",
@@ -61,6 +61,7 @@ const LONG_TESTS: [&str; 18] = [
     "options::what_bounds_a_run",
     "replay_differs::",
     "rest_openapi_bounds::a_document_that_grows",
+    "schedules::an_hour_that",
     "schemas::the_schema_of",
     "tree_copies_random::",
     "wires::",

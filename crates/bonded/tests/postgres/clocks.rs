@@ -18,7 +18,7 @@ const RUNS: usize = 6;
 
 /// Makes the wall clock of a process the one that a file says, in seconds from the true one, and leaves the time that
 /// passes as it is.
-const SHIM: &str = r#"
+pub(crate) const SHIM: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ int gettimeofday(struct timeval *restrict at, void *restrict zone) {
 "#;
 
 /// Sets a clock at one moment.
-fn set(file: &Path, offset_s: i64) {
+pub(crate) fn set(file: &Path, offset_s: i64) {
     let next = file.with_extension("next");
     fs::write(&next, offset_s.to_string()).expect("a file can be written");
     fs::rename(&next, file).expect("a file can be replaced");

@@ -16,6 +16,7 @@ mod partitions;
 mod queue;
 mod races;
 mod rules;
+mod schedules;
 mod served;
 mod shop;
 mod stopped;

@@ -1,5 +1,7 @@
 //! Several servers of one workspace, whose notes, rules and runs are on one PostgreSQL server.
 
+use std::process::Command;
+
 use bonded_testkit::client::Client;
 use bonded_testkit::clients::Clients;
 use bonded_testkit::patience::wait_until;
@@ -10,14 +12,14 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 /// One of the servers, with a directory of its own.
-struct Served {
-    clients: Clients,
-    process: Process,
+pub(crate) struct Served {
+    pub(crate) clients: Clients,
+    pub(crate) process: Process,
     _place: Place,
 }
 
 /// A database with its tables; `None` where there is no server to be had.
-fn database() -> Option<Database> {
+pub(crate) fn database() -> Option<Database> {
     let database = PostgresServer::shared()?.database();
     let owner = Place::with_store(&database.address("owner"));
     let made = owner.bonded(&["store", "init", "--grant", "app"]);
@@ -28,8 +30,13 @@ fn database() -> Option<Database> {
 
 /// The database is named by a variable, as many programs have it.
 fn serve(database: &Database) -> Served {
+    serve_with(database, |_| {})
+}
+
+pub(crate) fn serve_with(database: &Database, adjust: impl FnOnce(&mut Command)) -> Served {
     let place = Place::new();
     let mut command = place.serve_data();
+    adjust(&mut command);
     command
         .env("DATABASE_URL", database.address("app"))
         .env_remove("BONDED_STORE");
@@ -58,7 +65,7 @@ fn ended_runs(of: &Clients, workspace: &str) -> usize {
     listed["runs"].as_array().map_or(0, Vec::len)
 }
 
-fn notices(of: &Clients, workspace: &str) -> usize {
+pub(crate) fn notices(of: &Clients, workspace: &str) -> usize {
     let path = format!("/api/notices?workspace_id={workspace}&limit=200");
     let listed = of.owner.get(&path).json();
     let notices = listed["notices"].as_array().map(Vec::len);
