@@ -14,6 +14,8 @@ mod blobs;
 mod body;
 mod claim;
 mod connection;
+mod copied;
+mod copying;
 mod database;
 mod database_server;
 mod doubt;
