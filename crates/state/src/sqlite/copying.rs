@@ -231,7 +231,7 @@ impl Readers {
                 return Ok(None);
             };
             let anchor = keys::anchor(connection, key, seq)?;
-            Ok((anchor.seq == seq).then_some(anchor))
+            Ok((seq > 0 && anchor.seq == seq).then_some(anchor))
         })
     }
 
