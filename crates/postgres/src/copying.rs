@@ -64,7 +64,7 @@ const SET_ASIDE: &str = "UPDATE bonded.drive d SET state = CASE WHEN d.state >= 
 /// A run that waits for a person is looked at again soon: who answered may have done so before.
 const LET_GO: &str = "UPDATE bonded.drive d SET state = d.state - 10, why = NULL, epoch = d.epoch + 1, \
         ready = CASE d.state WHEN 10 THEN clock_timestamp() WHEN 12 THEN clock_timestamp() + interval '60 s' END \
-     FROM bonded.run r WHERE r.id = $1 AND d.run = r.run AND d.state >= 10 AND d.why LIKE 'copy:%' RETURNING d.run";
+     FROM bonded.run r WHERE r.id = $1 AND d.run = r.run AND d.state >= 10 RETURNING d.run";
 
 /// The error of whoever wants to drive or to continue a run that is set aside.
 pub(crate) fn elsewhere(run: &RunId, state: i16, why: Option<&str>) -> Option<StoreError> {

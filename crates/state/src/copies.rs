@@ -173,6 +173,6 @@ pub trait RunCopies: Send + Sync {
         aside: RunAside,
     ) -> BoxFuture<'a, Result<Option<Head>, StoreError>>;
 
-    /// Has a run that is a copy continued here from now on. Any other stays as it is.
+    /// Has a run that is set aside continued here from now on. Any other stays as it is.
     fn let_go<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>>;
 }

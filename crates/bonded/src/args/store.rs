@@ -56,10 +56,10 @@ Examples:
   bonded store copy store.db postgres://worker@db.example.org/agents --move
   bonded store copy postgres://worker@db.example.org/agents copy.db")]
     Copy(StoreCopyArgs),
-    /// Continue copies of runs whose original is lost
+    /// Continue runs whose other store is lost
     ///
-    /// A run that was copied before it ended continues in the store that it was copied from. Use this where that store is gone
-    /// for good: a run that continues in both does everything twice.
+    /// A run that was copied before it ended continues in one of the two stores. Use this where that one is gone for good: a run
+    /// that continues in both does everything twice.
     #[command(after_help = "\
 Examples:
   bonded store adopt 3f2a")]

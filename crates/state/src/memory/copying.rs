@@ -189,10 +189,7 @@ impl RunCopies for MemoryStore {
         Box::pin(async move {
             let mut content = self.shared.content();
             let place = content.place(run)?;
-            let aside = &mut content.runs[place].aside;
-            if matches!(aside, Some(RunAside::CopyOf(_))) {
-                *aside = None;
-            }
+            content.runs[place].aside = None;
             Ok(())
         })
     }

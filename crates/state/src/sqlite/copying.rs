@@ -119,7 +119,7 @@ pub(super) fn let_go(
     keys: &mut Keys,
 ) -> Result<(), ChangeFault> {
     let (key, _) = *keys.get(connection, run)?;
-    if let Some(RunAside::CopyOf(_)) = aside(key, connection)? {
+    if aside(key, connection)?.is_some() {
         change::free(key, connection)?;
     }
     keys.forget(run);

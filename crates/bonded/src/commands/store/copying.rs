@@ -103,12 +103,12 @@ fn conclude(args: &StoreCopyArgs, tally: &CopyTally, limits: usize) -> Result<Ex
         (0, 0, 0) => return Ok(ExitCode::SUCCESS),
         (0, 0, _) => (
             Code::CopyUnfinished,
-            format!("{driven} of {} runs are driven just now", tally.runs),
+            format!("of {} {driven} driven just now", runs(tally.runs)),
             "when they have ended or were stopped, make the same copy again",
         ),
         (0, _, _) => (
             Code::CopyDiverged,
-            format!("{diverged} of {} runs have another log in TO", tally.runs),
+            format!("of {} {diverged} with another log in TO", runs(tally.runs)),
             "compare them: bonded show RUN --store …",
         ),
         _ => (
@@ -134,38 +134,41 @@ fn outcome(tally: &CopyTally) -> &'static str {
 }
 
 fn summary(tally: &CopyTally, limits: usize) -> Vec<String> {
-    let CopyTally {
-        runs,
-        copied,
-        entries,
-        verified,
-        ..
-    } = tally;
+    let (entries, of) = (tally.entries, runs(tally.copied));
+    let (all, verified) = (runs(tally.runs), tally.verified);
     let mut lines = vec![format!(
-        "copied: {entries} entries of {copied} runs, {runs} runs in all; {verified} logs were read again there"
+        "copied: {entries} entries of {of}, {all} in all; logs that were read again there: {verified}"
     )];
-    if tally.moved > 0 {
-        lines.push(format!(
-            "{} runs have not ended; they continue in TO, and no longer in FROM",
-            tally.moved
-        ));
-    }
-    if tally.set_aside > 0 {
-        lines.push(format!(
-            "{} runs have not ended; they continue in FROM until you move them: --move",
-            tally.set_aside
-        ));
-    }
-    if tally.left_queue > 0 {
-        lines.push(format!(
-            "{} of them waited in a queue, and a file has none: continue them by hand, bonded resume RUN",
-            tally.left_queue
-        ));
-    }
+    let mut say = |count: u64, what: &str| {
+        if count > 0 {
+            lines.push(format!("{}: {what}", runs(count)));
+        }
+    };
+    say(
+        tally.moved,
+        "not ended; continues in TO, and no longer in FROM",
+    );
+    say(
+        tally.set_aside,
+        "not ended; continues in FROM until you move it: --move",
+    );
+    say(
+        tally.left_queue,
+        "waited in a queue, and a file has none: continue it by hand, bonded resume RUN",
+    );
     if limits > 0 {
-        lines.push(format!("copied: {limits} limits of queues and agents"));
+        lines.push(format!(
+            "limits of queues and agents that were copied: {limits}"
+        ));
     }
     lines
+}
+
+fn runs(count: u64) -> String {
+    match count {
+        1 => "1 run".into(),
+        _ => format!("{count} runs"),
+    }
 }
 
 /// How a copy is shown while it is made.
@@ -285,11 +288,10 @@ async fn adopt_run(store: &dyn Store, run: &RunId) -> Result<(), CliError> {
     let found = copies.runs_named(vec![run.clone()]).await?;
     let aside = found.into_iter().find_map(|it| it.aside);
     let message = match aside {
-        Some(RunAside::CopyOf(from)) => {
+        Some(RunAside::CopyOf(other) | RunAside::MovedTo(other)) => {
             copies.let_go(run).await?;
-            format!("run {run} continues here; see to it that it does not continue in {from}")
+            format!("run {run} continues here; see to it that it does not continue in {other}")
         }
-        Some(RunAside::MovedTo(to)) => format!("run {run} continues in {to}: copy it back"),
         None => format!("run {run} is not set aside"),
     };
     output::stderr(&message);
