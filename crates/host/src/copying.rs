@@ -34,6 +34,8 @@ pub struct CopyTally {
     pub moved: u64,
     /// Those of them that waited in a queue, and wait in none now.
     pub left_queue: u64,
+    /// The runs that have not ended and continue in a third store.
+    pub moved_elsewhere: u64,
     /// The runs that are driven, so that their logs go on.
     pub driven: u64,
     /// The runs of which a log is damaged.
@@ -60,6 +62,9 @@ pub enum CopyFinding {
     /// What was copied cannot be read, or is something else.
     #[error("its copy is not what was copied: {0}")]
     NotVerified(String),
+    /// It was moved before, to a store of another name.
+    #[error("it was moved to {0}, which continues it; this is one more copy")]
+    MovedElsewhere(String),
     /// The log there is not the beginning of this one.
     #[error(
         "the logs differ: entry {seq} of the store to copy to is not an entry of the store to copy from"
@@ -248,8 +253,13 @@ impl StoreCopy<'_> {
         match &run.here.aside {
             // Whoever moved it was stopped before its copy was let go.
             Some(RunAside::MovedTo(label)) if *label == self.to.label() => self.let_go(run).await,
-            // The store that continues it is another one.
-            Some(RunAside::MovedTo(_)) => Ok(()),
+            Some(RunAside::MovedTo(other)) => {
+                if run.is_new || run.aside_there.is_some() {
+                    let finding = CopyFinding::MovedElsewhere(other.clone());
+                    self.report(&run.here.run, &finding);
+                }
+                Ok(())
+            }
             Some(RunAside::CopyOf(_)) => self.stay_aside(run).await,
             None => self.settle_open(run).await,
         }
@@ -322,6 +332,7 @@ impl StoreCopy<'_> {
             }
             CopyFinding::Damaged(_) | CopyFinding::NotVerified(_) => &mut self.tally.damaged,
             CopyFinding::Diverged { .. } => &mut self.tally.diverged,
+            CopyFinding::MovedElsewhere(_) => &mut self.tally.moved_elsewhere,
         };
         *count += 1;
         self.watch.finding(run, finding);

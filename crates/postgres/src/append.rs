@@ -7,9 +7,9 @@ use bonded_kernel::{Entry, Event, Hash, Head, RunId};
 use bonded_state::{Append, StoreError, Submission};
 use tokio_postgres::Row;
 
+use crate::aside;
 use crate::blobs;
 use crate::body;
-use crate::copying;
 use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, WAITING};
 use crate::parameter::SqlValues;
 use crate::server::Server;
@@ -395,7 +395,7 @@ impl Server {
         }
         let found = head_of(row, "head", "hash");
         append.check_head(found)?;
-        if let Some(elsewhere) = copying::elsewhere(run, row.get("state"), row.get("why")) {
+        if let Some(elsewhere) = aside::elsewhere(run, row.get("state"), row.get("why")) {
             return Err(elsewhere);
         }
         // It was elsewhere a moment ago.

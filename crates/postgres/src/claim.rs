@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bonded_kernel::{GoalId, RunId};
 use bonded_state::StoreError;
 
-use crate::copying;
+use crate::aside;
 use crate::keys::HeldRun;
 use crate::parameter::SqlValues;
 use crate::server::Server;
@@ -74,7 +74,7 @@ impl Server {
         if row.get::<_, Option<i64>>(3) == Some(worker) {
             return Ok(held(row));
         }
-        if let Some(elsewhere) = copying::elsewhere(run, row.get(5), row.get(6)) {
+        if let Some(elsewhere) = aside::elsewhere(run, row.get(5), row.get(6)) {
             return Err(elsewhere);
         }
         let by: Option<String> = row.get(4);

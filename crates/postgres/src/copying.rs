@@ -16,6 +16,7 @@ use tokio_postgres::Row;
 
 use crate::PostgresStore;
 use crate::append::head_of;
+use crate::aside::elsewhere;
 use crate::keys::{ASIDE, ENDED, RunNumber, WAITING};
 use crate::read::{COLUMNS, Step};
 use crate::server::Server;
@@ -65,15 +66,6 @@ const SET_ASIDE: &str = "UPDATE bonded.drive d SET state = CASE WHEN d.state >= 
 const LET_GO: &str = "UPDATE bonded.drive d SET state = d.state - 10, why = NULL, epoch = d.epoch + 1, \
         ready = CASE d.state WHEN 10 THEN clock_timestamp() WHEN 12 THEN clock_timestamp() + interval '60 s' END \
      FROM bonded.run r WHERE r.id = $1 AND d.run = r.run AND d.state >= 10 RETURNING d.run";
-
-/// The error of whoever wants to drive or to continue a run that is set aside.
-pub(crate) fn elsewhere(run: &RunId, state: i16, why: Option<&str>) -> Option<StoreError> {
-    let aside = (state >= ASIDE).then(|| why.and_then(RunAside::from_mark));
-    aside.map(|aside| StoreError::Elsewhere {
-        run: run.clone(),
-        aside: aside.unwrap_or_else(|| RunAside::CopyOf("another store".into())),
-    })
-}
 
 impl Server {
     async fn identity(&self) -> Result<String, StoreError> {

@@ -9,6 +9,7 @@
 
 mod address;
 mod append;
+mod aside;
 mod asking;
 mod blobs;
 mod body;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::{BadEntry, RunId};
 use rusqlite::{Error, ErrorCode};
 
-use crate::copies::RunAside;
+use crate::aside::RunAside;
 use crate::server_problem::ServerProblem;
 use crate::unreadable::unreadable;
 

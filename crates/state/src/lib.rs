@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 mod append;
+mod aside;
 mod copies;
 pub mod database;
 mod error;
@@ -21,7 +22,8 @@ mod unreadable;
 mod watchers;
 
 pub use append::{Append, ENTRIES_MAX};
-pub use copies::{CopiedPart, LogPart, PART_BYTES, QueuedCopy, RunAside, RunCopies, StoredRun};
+pub use aside::RunAside;
+pub use copies::{CopiedPart, LogPart, PART_BYTES, QueuedCopy, RunCopies, StoredRun};
 pub use error::StoreError;
 pub use memory::MemoryStore;
 pub use run_queues::{RunQueues, Submission};

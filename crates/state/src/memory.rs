@@ -11,7 +11,7 @@ use bonded_kernel::{Entry, GoalId, Hash, Head, RunId};
 use futures_util::future::BoxFuture;
 
 use crate::append::Append;
-use crate::copies::RunAside;
+use crate::aside::RunAside;
 use crate::row::Row;
 use crate::watchers::Watchers;
 use crate::{Ends, Holder, ListFilter, Listed, RunCopies, Store, StoreError};

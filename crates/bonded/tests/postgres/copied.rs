@@ -339,3 +339,30 @@ fn what_cannot_be_copied_is_refused_and_goes_on_when_it_can() {
     copy(&place, &on_standby, &back, &["--move"]).fails_with(3, "store-read-only");
     copy(&place, &file, &on_standby, &[]).fails_with(3, "store-read-only");
 }
+
+#[test]
+fn a_copy_whose_connections_are_cut_goes_on_and_has_every_step_once() {
+    let Some(shop) = Shop::new(10_000) else {
+        return;
+    };
+    let place = Place::new();
+    let logs: Vec<Log> = (0..200)
+        .map(|number| Log::with_turns(&format!("r{number}"), 3))
+        .collect();
+    let file = place.store();
+    fill(Path::new(&file), &logs);
+    let server = shop.place.store();
+    let words = ["store", "copy", &file, &server];
+    let copying = Process::begin(&mut place.command(&words));
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'app' AND datname = current_database()";
+    let mut count = 0;
+    while copying.ended().is_none() {
+        count += shop.database.sql(cut).parse::<u32>().expect("a number");
+        // The moment is what is tried.
+        thread::sleep(Duration::from_millis(100));
+    }
+    copying.finish().succeeds();
+    assert!(count > 0, "nothing was cut");
+    let steps = ask_file(&file, STEPS_OF_FILE);
+    assert_eq!(shop.database.sql(STEPS_OF_SERVER), steps);
+}

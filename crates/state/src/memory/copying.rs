@@ -7,7 +7,8 @@ use futures_util::future::BoxFuture;
 
 use super::{Logs, MemoryStore, NAME, Stored};
 use crate::append::Append;
-use crate::copies::{CopiedPart, LogPart, RunAside, RunCopies, StoredRun};
+use crate::aside::RunAside;
+use crate::copies::{CopiedPart, LogPart, RunCopies, StoredRun};
 use crate::{Holder, StoreError};
 
 impl Logs {

@@ -6,7 +6,8 @@ use bonded_kernel::{GoalId, RunId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::append::Append;
-use crate::copies::{CopiedPart, RunAside};
+use crate::aside::RunAside;
+use crate::copies::CopiedPart;
 use crate::sqlite::copying;
 use crate::sqlite::keys::{self, RunKey};
 use crate::sqlite::worker::{self, Worker};

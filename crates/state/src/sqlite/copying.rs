@@ -8,7 +8,8 @@ use futures_util::future::{BoxFuture, join_all};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::append::Append;
-use crate::copies::{CopiedPart, LogPart, PART_BYTES, RunAside, RunCopies, StoredRun};
+use crate::aside::RunAside;
+use crate::copies::{CopiedPart, LogPart, PART_BYTES, RunCopies, StoredRun};
 use crate::sqlite::change::{self, ChangeFault, Keys, LogChange};
 use crate::sqlite::keys::{self, RunKey, columns, read_row};
 use crate::sqlite::reader::{Log, ReadFault, Readers, run_id};

@@ -89,7 +89,7 @@ fn conclude(args: &StoreCopyArgs, tally: &CopyTally, limits: usize) -> Result<Ex
         let object = json!({
             "outcome": outcome(tally), "runs": tally.runs, "copied": tally.copied, "entries": tally.entries,
             "verified": tally.verified, "setAside": tally.set_aside, "moved": tally.moved,
-            "leftQueue": tally.left_queue, "driven": tally.driven, "damaged": tally.damaged,
+            "movedElsewhere": tally.moved_elsewhere, "leftQueue": tally.left_queue, "driven": tally.driven, "damaged": tally.damaged,
             "diverged": tally.diverged, "limits": limits,
         });
         output::object(&object);
@@ -151,6 +151,10 @@ fn summary(tally: &CopyTally, limits: usize) -> Vec<String> {
     say(
         tally.set_aside,
         "not ended; continues in FROM until you move it: --move",
+    );
+    say(
+        tally.moved_elsewhere,
+        "not ended; continues in the store that it was moved to before",
     );
     say(
         tally.left_queue,
@@ -241,6 +245,7 @@ impl CopyWatch for CopyReport {
                 CopyFinding::Damaged(_) => "damaged",
                 CopyFinding::NotVerified(_) => "not_verified",
                 CopyFinding::Diverged { .. } => "diverged",
+                CopyFinding::MovedElsewhere(_) => "moved_elsewhere",
             };
             let message = finding.to_string();
             output::object(&json!({ "runId": run, "outcome": outcome, "error": message }));
