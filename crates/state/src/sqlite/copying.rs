@@ -320,7 +320,7 @@ impl ReadingRoom {
     }
 
     fn take(&mut self, append: &Append) {
-        let bytes = append.blobs.iter().map(|(_, text)| text.as_bytes().len());
+        let bytes = append.blobs.iter().map(|(_, text)| text.len());
         let bytes: usize = bytes.sum();
         self.bytes = self
             .bytes
