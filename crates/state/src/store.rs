@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bonded_kernel::{Entry, GoalId, Head, RunId};
 use futures_util::future::BoxFuture;
 
-use crate::{RunCopies, RunQueues, StoreError};
+use crate::{Holder, RunCopies, RunQueues, StoreError};
 
 /// The log of all runs.
 ///
@@ -210,17 +210,4 @@ pub struct Ends {
     pub first: Entry,
     /// The newest; the same entry where there is only one.
     pub last: Entry,
-}
-
-/// Who drives a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
-    /// No living process.
-    Nobody,
-    /// This process, through this store.
-    This,
-    /// Another process, and it lives.
-    Other,
-    /// No living process: a worker will take it from a queue.
-    Queue,
 }

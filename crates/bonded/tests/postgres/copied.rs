@@ -185,6 +185,8 @@ fn a_run_that_has_not_ended_continues_in_one_store_only() {
     for flags in [&[][..], &["--move"]] {
         let early = copy(&place, &file, &server, flags);
         early.fails_with(6, "copy-unfinished");
+        let resumed = shop.place.bonded(&["resume", "run"]);
+        resumed.fails_with(3, "run-elsewhere");
         assert!(early.stderr.contains("driven just now"), "{early:?}");
     }
     drop(driver.end(Signal::KILL));
