@@ -5,9 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use bonded_state::SqliteStore;
+use bonded_testkit::patience::wait_until;
 use bonded_testkit::place::{Done, Place, call, done, never, start};
-use bonded_testkit::postgres::PostgresServer;
+use bonded_testkit::postgres::{PASSWORD, PostgresServer};
 use bonded_testkit::process::Process;
+use bonded_testkit::proxy::{Proxy, Way};
 use bonded_testkit::rng::{Rng, seed, tell};
 use bonded_testkit::stores::logs::{Log, long};
 use rusqlite::Connection;
@@ -343,28 +345,31 @@ fn what_cannot_be_copied_is_refused_and_goes_on_when_it_can() {
 }
 
 #[test]
-fn a_copy_whose_connections_are_cut_goes_on_and_has_every_step_once() {
+fn a_copy_whose_answers_are_lost_finds_out_what_was_done_and_continues() {
     let Some(shop) = Shop::new(10_000) else {
         return;
     };
     let place = Place::new();
-    let logs: Vec<Log> = (0..200)
-        .map(|number| Log::with_turns(&format!("r{number}"), 3))
+    let logs: Vec<Log> = (0..300)
+        .map(|number| Log::with_turns(&format!("r{number}"), 2))
         .collect();
     let file = place.store();
     fill(Path::new(&file), &logs);
-    let server = shop.place.store();
+    let proxy = Proxy::start(shop.database.server.port());
+    let (port, name) = (proxy.port, &shop.database.name);
+    let server = format!("postgres://app:{PASSWORD}@127.0.0.1:{port}/{name}");
+    // Every part says what it is a copy of.
+    proxy.hold_at("copy:", Way::Answers);
     let words = ["store", "copy", &file, &server];
     let copying = Process::begin(&mut place.command(&words));
-    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'app' AND datname = current_database()";
-    let mut count = 0;
-    while copying.ended().is_none() {
-        count += shop.database.sql(cut).parse::<u32>().expect("a number");
-        // The moment is what is tried.
-        thread::sleep(Duration::from_millis(100));
-    }
+    proxy.wait_until_held();
+    wait_until("it was carried out", || {
+        shop.database.sql("SELECT count(*) FROM bonded.run") != "0"
+    });
+    proxy.close_next(Way::Answers);
+    proxy.heal();
     copying.finish().succeeds();
-    assert!(count > 0, "nothing was cut");
+    assert_eq!(proxy.closed(), 1);
     let steps = ask_file(&file, STEPS_OF_FILE);
     assert_eq!(shop.database.sql(STEPS_OF_SERVER), steps);
 }
