@@ -123,6 +123,12 @@ pub(crate) enum Code {
     LeaseLost,
     /// Reading or writing it failed otherwise.
     StoreIo,
+    /// The run is a copy, or was moved: another store continues it.
+    RunElsewhere,
+    /// A log in the store to copy to is not the beginning of the one that was to be copied.
+    CopyDiverged,
+    /// Runs were driven while they were copied: the copy is made again.
+    CopyUnfinished,
     /// Entries of a log are not what their hashes say, or are not the log of one run.
     BrokenLog,
     /// A log contradicts what is known of it elsewhere.
@@ -164,7 +170,7 @@ macro_rules! page {
 
 impl Code {
     /// Every code once. The order is that of `bonded explain` without an argument.
-    pub(crate) const ALL: [Self; 59] = [
+    pub(crate) const ALL: [Self; 62] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -212,6 +218,9 @@ impl Code {
         Self::StorePooler,
         Self::LeaseLost,
         Self::StoreIo,
+        Self::RunElsewhere,
+        Self::CopyDiverged,
+        Self::CopyUnfinished,
         Self::BrokenLog,
         Self::Tampered,
         Self::NotCompared,
@@ -278,6 +287,9 @@ impl Code {
             Self::StorePooler => page!("store-pooler", 3),
             Self::LeaseLost => page!("lease-lost", 3),
             Self::StoreIo => page!("store-io", 3),
+            Self::RunElsewhere => page!("run-elsewhere", 3),
+            Self::CopyDiverged => page!("copy-diverged", 1),
+            Self::CopyUnfinished => page!("copy-unfinished", 6),
             Self::BrokenLog => page!("broken-log", 1),
             Self::Tampered => page!("tampered", 1),
             Self::NotCompared => page!("not-compared", 7),
@@ -384,6 +396,7 @@ impl From<StoreError> for CliError {
             StoreError::UnknownRun { .. } => Code::UnknownRun,
             StoreError::Held { .. } => Code::RunHeld,
             StoreError::Conflict { .. } | StoreError::TakenOver { .. } => Code::TakenOver,
+            StoreError::Elsewhere { .. } => Code::RunElsewhere,
             StoreError::LeaseLost { .. } => Code::LeaseLost,
             StoreError::Server { problem, .. } => of_server(problem),
             StoreError::Missing { .. } => Code::StoreMissing,

@@ -17,6 +17,7 @@ mod children;
 mod clock;
 pub mod config;
 mod confinement;
+pub mod copying;
 mod counter;
 pub mod document;
 mod driver;

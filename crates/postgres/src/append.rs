@@ -7,6 +7,7 @@ use bonded_kernel::{Entry, Event, Hash, Head, RunId};
 use bonded_state::{Append, StoreError, Submission};
 use tokio_postgres::Row;
 
+use crate::aside;
 use crate::blobs;
 use crate::body;
 use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, WAITING};
@@ -32,7 +33,7 @@ macro_rules! submit {
 }
 
 /// Moves the head, if it is where the entries follow and the claim of this process is the last one. Who does not hold the
-/// run names no epoch. A run that ends is free. What comes of a run in the queue is what the entries say ($3): most say
+/// run names no epoch, and continues none that is set aside. A run that ends is free. What comes of a run in the queue is what the entries say ($3): most say
 /// nothing, and change no column that an index has.
 macro_rules! advance {
     () => {
@@ -40,7 +41,7 @@ macro_rules! advance {
             worker = CASE WHEN $3::smallint = 3 THEN NULL ELSE worker END, \
             state = CASE WHEN $3 = 3 OR state < 3 THEN coalesce($3, state) ELSE state END, \
             ready = CASE WHEN $3 = 2 THEN NULL WHEN $3 = 0 AND state < 3 THEN clock_timestamp() ELSE ready END \
-         WHERE run = $1 AND head = $2 AND hash = $8 AND epoch = coalesce($9, epoch) RETURNING run)"
+         WHERE run = $1 AND head = $2 AND hash = $8 AND (epoch = $9 OR ($9 IS NULL AND state < 10)) RETURNING run)"
     };
 }
 
@@ -74,7 +75,7 @@ const SUBMIT: &str = concat!(submit!(), keep_blobs!("$8", "$9"), add_step!("1"))
 const APPEND: &str = concat!(advance!(), add_step!("$2 + 1"));
 const APPEND_WITH_BLOBS: &str = concat!(advance!(), keep_blobs!("$10", "$11"), add_step!("$2 + 1"));
 
-const STATE: &str = "SELECT epoch, head, hash FROM bonded.drive WHERE run = $1";
+const STATE: &str = "SELECT epoch, head, hash, state, why FROM bonded.drive WHERE run = $1";
 
 /// Settles what became of an append whose answer was lost. It is a write, so that it waits until everything before it is
 /// as durable as an answer must be; and it makes the claim a new one, so that the lost append cannot be carried out any more.
@@ -401,6 +402,9 @@ impl Server {
         }
         let found = head_of(row, "head", "hash");
         append.check_head(found)?;
+        if let Some(elsewhere) = aside::elsewhere(run, row.get("state"), row.get("why")) {
+            return Err(elsewhere);
+        }
         // It was elsewhere a moment ago.
         Err(conflict(run, append.expected, found))
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bonded_kernel::{GoalId, RunId};
 use bonded_state::StoreError;
 
+use crate::aside;
 use crate::keys::HeldRun;
 use crate::parameter::SqlValues;
 use crate::server::Server;
@@ -16,11 +17,11 @@ const BURY: &str = "UPDATE bonded.worker w SET dead = true FROM bonded.drive d J
 /// A worker counts as dead only where its row says so: one that cannot be seen yet is alive. A run of the queue stays one.
 const CLAIM: &str = "UPDATE bonded.drive d SET epoch = d.epoch + 1, worker = $2, \
         state = CASE WHEN d.state = 0 THEN 1 ELSE d.state END FROM bonded.run r \
-     WHERE r.id = $1 AND d.run = r.run AND (d.worker IS NULL \
+     WHERE r.id = $1 AND d.run = r.run AND d.state < 10 AND (d.worker IS NULL \
         OR EXISTS (SELECT 1 FROM bonded.worker w WHERE w.id = d.worker AND w.dead)) \
      RETURNING d.run, d.epoch, r.goal";
 
-const HOLDER: &str = "SELECT d.run, d.epoch, r.goal, d.worker, w.name FROM bonded.run r JOIN bonded.drive d USING (run) \
+const HOLDER: &str = "SELECT d.run, d.epoch, r.goal, d.worker, w.name, d.state, d.why FROM bonded.run r JOIN bonded.drive d USING (run) \
      LEFT JOIN bonded.worker w ON w.id = d.worker WHERE r.id = $1";
 
 /// What is of the queue is queued again.
@@ -42,9 +43,17 @@ impl Server {
         Ok(())
     }
 
+    /// Ends the lease of who holds the run, if its time is over.
+    pub(crate) async fn bury(&self, run: &RunId) -> Result<(), StoreError> {
+        let connection = self.connection().await?;
+        self.rows(connection, BURY, &[&run.as_str()])
+            .await
+            .map(drop)
+    }
+
     async fn claim_as(&self, run: &RunId, worker: i64) -> Result<HeldRun, StoreError> {
         let id = run.as_str();
-        self.rows(self.connection().await?, BURY, &[&id]).await?;
+        self.bury(run).await?;
         let connection = self.connection().await?;
         let rows = self.rows(connection, CLAIM, &[&id, &worker]).await?;
         let held = |row: &tokio_postgres::Row| HeldRun {
@@ -64,6 +73,9 @@ impl Server {
         // The answer to a claim of our own was lost.
         if row.get::<_, Option<i64>>(3) == Some(worker) {
             return Ok(held(row));
+        }
+        if let Some(elsewhere) = aside::elsewhere(run, row.get(5), row.get(6)) {
+            return Err(elsewhere);
         }
         let by: Option<String> = row.get(4);
         Err(StoreError::Held {

@@ -9,11 +9,14 @@
 
 mod address;
 mod append;
+mod aside;
 mod asking;
 mod blobs;
 mod body;
 mod claim;
 mod connection;
+mod copied;
+mod copying;
 mod database;
 mod database_server;
 mod doubt;

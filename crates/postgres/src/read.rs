@@ -40,17 +40,17 @@ const LIST: &str = "WITH r AS (SELECT run, id, goal FROM bonded.run \
      ORDER BY r.run DESC";
 
 /// An append as it lies in its row.
-struct Step {
+pub(crate) struct Step {
     first: u64,
     last: u64,
     hash: Hash,
-    blobs: Vec<Vec<u8>>,
+    pub(crate) blobs: Vec<Vec<u8>>,
     body: Vec<u8>,
 }
 
 impl Step {
     /// From the columns of these names; `None` where the row has none.
-    fn of(row: &Row, names: [&str; 5]) -> Option<Self> {
+    pub(crate) fn of(row: &Row, names: [&str; 5]) -> Option<Self> {
         let [first, last, hash, blobs, body] = names;
         let number = |name: &str| row.get::<_, Option<i32>>(name).map(i32::unsigned_abs);
         let named: Option<&[u8]> = row.get(blobs);
@@ -64,7 +64,7 @@ impl Step {
     }
 
     /// Reads the entries, which follow `before`.
-    fn open(
+    pub(crate) fn open(
         &self,
         run: &RunId,
         goal: &GoalId,
@@ -132,7 +132,7 @@ impl Outer {
     }
 }
 
-const COLUMNS: [&str; 5] = ["first", "last", "hash", "blobs", "body"];
+pub(crate) const COLUMNS: [&str; 5] = ["first", "last", "hash", "blobs", "body"];
 const LAST_COLUMNS: [&str; 5] = ["l_first", "l_last", "l_hash", "l_blobs", "l_body"];
 
 fn hash_of(bytes: Option<&[u8]>) -> Hash {
@@ -194,7 +194,7 @@ impl Server {
         Ok(entries)
     }
 
-    fn bad_log(&self, run: &RunId, source: BadEntry) -> StoreError {
+    pub(crate) fn bad_log(&self, run: &RunId, source: BadEntry) -> StoreError {
         StoreError::BadLog {
             file: self.address.label().into(),
             run: run.clone(),
@@ -203,7 +203,7 @@ impl Server {
     }
 
     /// The long texts that steps refer to, with one question.
-    async fn contents<'a>(
+    pub(crate) async fn contents<'a>(
         &self,
         steps: impl Iterator<Item = (RunNumber, &'a Step)>,
     ) -> Result<BlobTexts, StoreError> {
@@ -257,7 +257,7 @@ impl Server {
         Ok(listed)
     }
 
-    fn holder(&self, row: &Row) -> Holder {
+    pub(crate) fn holder(&self, row: &Row) -> Holder {
         let worker: Option<i64> = row.get("worker");
         match (worker, row.get("lives")) {
             (Some(_), _) if worker == self.lease.worker() => Holder::This,

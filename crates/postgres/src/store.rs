@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use bonded_kernel::{Entry, Head, RunId};
-use bonded_state::{Append, ListFilter, Listed, RunQueues, Store, StoreError};
+use bonded_state::{Append, ListFilter, Listed, RunCopies, RunQueues, Store, StoreError};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
@@ -120,6 +120,10 @@ impl Store for PostgresStore {
         let mut live = self.beside.clone().into_os_string();
         live.push(".live");
         vec![self.beside.clone(), live.into()]
+    }
+
+    fn copies(&self) -> Option<&dyn RunCopies> {
+        Some(self)
     }
 
     fn queues(&self) -> Option<&dyn RunQueues> {

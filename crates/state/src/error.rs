@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bonded_kernel::{BadEntry, RunId};
 use rusqlite::{Error, ErrorCode};
 
+use crate::aside::RunAside;
 use crate::server_problem::ServerProblem;
 use crate::unreadable::unreadable;
 
@@ -38,6 +39,14 @@ pub enum StoreError {
         run: RunId,
         /// The process, in words.
         by: String,
+    },
+    /// Another store continues the run.
+    #[error("run {run} is not continued here: {aside}")]
+    Elsewhere {
+        /// The run.
+        run: RunId,
+        /// Which store, and why.
+        aside: RunAside,
     },
     /// Another process has claimed the run since this one held it: what this one offers is not taken any more.
     #[error("run {run} was taken over by another process")]

@@ -8,8 +8,11 @@
 #![warn(missing_docs)]
 
 mod append;
+mod aside;
+mod copies;
 pub mod database;
 mod error;
+mod holder;
 mod memory;
 mod row;
 mod run_queues;
@@ -20,10 +23,13 @@ mod unreadable;
 mod watchers;
 
 pub use append::{Append, ENTRIES_MAX};
+pub use aside::RunAside;
+pub use copies::{CopiedPart, LogPart, PART_BYTES, QueuedCopy, RunCopies, StoredRun};
 pub use error::StoreError;
+pub use holder::Holder;
 pub use memory::MemoryStore;
 pub use run_queues::{RunQueues, Submission};
 pub use server_problem::ServerProblem;
 pub use sqlite::SqliteStore;
-pub use store::{Ends, Holder, ListFilter, Listed, Store};
+pub use store::{Ends, ListFilter, Listed, Store};
 pub use watchers::{Watcher, Watchers};

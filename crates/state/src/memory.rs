@@ -1,6 +1,8 @@
 //! The store in memory: for simulations and tests. It has no thread and no timer, and every future is ready
 //! at once except [`Store::changed`], which waits for an append.
 
+mod copying;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,9 +11,10 @@ use bonded_kernel::{Entry, GoalId, Hash, Head, RunId};
 use futures_util::future::BoxFuture;
 
 use crate::append::Append;
+use crate::aside::RunAside;
 use crate::row::Row;
 use crate::watchers::Watchers;
-use crate::{Ends, Holder, ListFilter, Listed, Store, StoreError};
+use crate::{Ends, Holder, ListFilter, Listed, RunCopies, Store, StoreError};
 
 /// What errors call a store that has no file.
 const NAME: &str = "(memory)";
@@ -45,7 +48,10 @@ struct Stored {
     run: RunId,
     goal: GoalId,
     rows: Vec<Row>,
+    /// The last entry of each append.
+    appends: BTreeSet<u64>,
     worker: Option<u64>,
+    aside: Option<RunAside>,
 }
 
 impl MemoryStore {
@@ -79,15 +85,10 @@ impl MemoryStore {
         let append = Append::new(expected, entries)?;
         let mut content = self.shared.content();
         let place = content.place_for(&append)?;
-        for (reference, text) in &append.blobs {
-            let content_of = || text.as_str().into();
-            content
-                .blobs
-                .entry(reference.hash)
-                .or_insert_with(content_of);
-        }
         let stored = &mut content.runs[place];
-        stored.rows.extend(append.entries.iter().map(Row::from));
+        stored.check_here()?;
+        content.keep(place, &append);
+        let stored = &mut content.runs[place];
         if append.starts_run() {
             stored.worker = Some(self.worker);
         }
@@ -129,6 +130,7 @@ impl MemoryStore {
     fn claim_now(&self, run: &RunId) -> Result<(), StoreError> {
         let mut content = self.shared.content();
         let place = content.place(run)?;
+        content.runs[place].check_here()?;
         if content.holder(&content.runs[place], self.worker) == Holder::Other {
             let by = content.runs[place].worker.unwrap_or_default();
             return Err(StoreError::Held {
@@ -194,9 +196,22 @@ impl Logs {
             run: append.run().clone(),
             goal: append.goal().clone(),
             rows: Vec::new(),
+            appends: BTreeSet::new(),
             worker: None,
+            aside: None,
         });
         Ok(place)
+    }
+
+    /// After every check.
+    fn keep(&mut self, place: usize, append: &Append) {
+        for (reference, text) in &append.blobs {
+            let blob = self.blobs.entry(reference.hash);
+            blob.or_insert_with(|| text.as_str().into());
+        }
+        let stored = &mut self.runs[place];
+        stored.rows.extend(append.entries.iter().map(Row::from));
+        stored.appends.insert(append.head.seq);
     }
 
     fn open(&self, stored: &Stored, index: usize) -> Result<Entry, StoreError> {
@@ -226,6 +241,17 @@ impl Logs {
 }
 
 impl Stored {
+    /// Refuses to drive or to continue a run that is set aside.
+    fn check_here(&self) -> Result<(), StoreError> {
+        match &self.aside {
+            None => Ok(()),
+            Some(aside) => Err(StoreError::Elsewhere {
+                run: self.run.clone(),
+                aside: aside.clone(),
+            }),
+        }
+    }
+
     fn head(&self) -> Head {
         self.rows.last().map_or(Head::EMPTY, |row| Head {
             seq: row.seq,
@@ -246,6 +272,10 @@ impl Drop for MemoryStore {
 }
 
 impl Store for MemoryStore {
+    fn copies(&self) -> Option<&dyn RunCopies> {
+        Some(self)
+    }
+
     fn append(
         &self,
         expected: Head,

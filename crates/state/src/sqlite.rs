@@ -4,6 +4,7 @@
 //! small pool of connections on blocking threads. Several processes may use one file at the same time.
 
 mod change;
+mod copying;
 pub mod file;
 mod keys;
 pub mod poll;
@@ -24,7 +25,7 @@ use tokio::sync::oneshot;
 
 use crate::append::Append;
 use crate::watchers::Watchers;
-use crate::{ListFilter, Listed, Store, StoreError};
+use crate::{ListFilter, Listed, RunCopies, Store, StoreError};
 use change::LogChange;
 use file::StoreFile;
 use reader::Readers;
@@ -176,6 +177,10 @@ impl Store for SqliteStore {
         ["", "-wal", "-shm", "-journal", ".workers", ".live"]
             .map(beside)
             .into()
+    }
+
+    fn copies(&self) -> Option<&dyn RunCopies> {
+        Some(self)
     }
 
     fn try_writing(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bonded_kernel::{Entry, GoalId, Head, RunId};
 use futures_util::future::BoxFuture;
 
-use crate::{RunQueues, StoreError};
+use crate::{Holder, RunCopies, RunQueues, StoreError};
 
 /// The log of all runs.
 ///
@@ -137,7 +137,7 @@ pub trait Store: Send + Sync {
     /// The runs that pass the filter, those that started last first.
     fn list(&self, filter: ListFilter) -> BoxFuture<'_, Result<Vec<Listed>, StoreError>>;
 
-    /// Makes this process the run's holder; refused while another living process holds it.
+    /// Makes this process the run's holder; refused while another living process holds it, and where the run is set aside.
     fn claim<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Resolves when this process can no longer count on holding the run, and says why: whatever it does for the run must
@@ -154,6 +154,11 @@ pub trait Store: Send + Sync {
 
     /// The queues in which runs wait for a worker, where the store has any.
     fn queues(&self) -> Option<&dyn RunQueues> {
+        None
+    }
+
+    /// What copies of logs need, where the store is one to copy from and into.
+    fn copies(&self) -> Option<&dyn RunCopies> {
         None
     }
 
@@ -205,17 +210,4 @@ pub struct Ends {
     pub first: Entry,
     /// The newest; the same entry where there is only one.
     pub last: Entry,
-}
-
-/// Who drives a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
-    /// No living process.
-    Nobody,
-    /// This process, through this store.
-    This,
-    /// Another process, and it lives.
-    Other,
-    /// No living process: a worker will take it from a queue.
-    Queue,
 }

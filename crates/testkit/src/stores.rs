@@ -37,6 +37,13 @@ macro_rules! each_store_case {
             only_the_holder_releases
             a_list_shows_the_newest_first_with_their_ends_and_holders
             a_list_is_cut_by_prefix_and_limit
+            runs_are_paged_in_the_order_in_which_they_began
+            steps_are_read_as_they_were_appended
+            a_head_is_known_where_an_append_ended
+            a_copy_is_the_same_log_and_nobody_continues_it
+            a_copy_of_another_log_or_of_a_driven_run_is_refused
+            a_run_that_nobody_drives_is_set_aside
+            two_handles_are_one_store
         }
     };
 }

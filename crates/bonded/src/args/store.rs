@@ -1,8 +1,10 @@
 //! The store itself.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
-/// Create the store on a server, bring it up to date, and limit its queues and agents
+/// Create the store on a server, bring it up to date, copy stores, and limit queues and agents
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,6 +45,55 @@ Examples:
   bonded store agent reviewer --concurrent 2
   bonded store agent reviewer --unlimited")]
     Agent(StoreLimitArgs),
+    /// Copy all runs of a store to another one, from a file to a server or back
+    ///
+    /// Each log is copied entry for entry and read again where it was copied to. The store that is copied from stays as it is and can
+    /// be read and used meanwhile. Whatever stops the command, make it again: it continues where it was, and copies what was added
+    /// since. Runs that have not ended continue in FROM, and their copies are set aside, until --move hands them over.
+    #[command(after_help = "\
+Examples:
+  bonded store copy store.db postgres://worker@db.example.org/agents
+  bonded store copy store.db postgres://worker@db.example.org/agents --move
+  bonded store copy postgres://worker@db.example.org/agents copy.db")]
+    Copy(StoreCopyArgs),
+    /// Continue runs whose other store is lost
+    ///
+    /// A run that was copied before it ended continues in one of the two stores. Use this where that one is gone for good: a run
+    /// that continues in both does everything twice.
+    #[command(after_help = "\
+Examples:
+  bonded store adopt 3f2a")]
+    Adopt(StoreAdoptArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreCopyArgs {
+    /// The store to copy: a file, or postgres://…
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+
+    /// The store to copy to: a file, which is created, or postgres://…
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+
+    /// Hand over the runs that have not ended: they continue in TO, and no longer in FROM
+    #[arg(long = "move")]
+    pub(crate) moves: bool,
+
+    /// Also read again what was in TO before
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Print one object for each run to look at, and one at the end
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreAdoptArgs {
+    /// The runs, by their ids or how these begin
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,7 @@
 //! `bonded store`: the store itself. It is made on a server by a person who may; a file is made by the first run anyway. Its
-//! queues and agents are listed and bounded.
+//! queues and agents are listed and bounded. Its runs are copied to another one.
+
+mod copying;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,6 +20,8 @@ pub(crate) async fn store(args: &StoreArgs, store: Option<&Path>) -> Result<Exit
         StoreCommand::Init(args) => init(args, store).await,
         StoreCommand::Queue(args) => limit(Bounded::Queue, args, store).await,
         StoreCommand::Agent(args) => limit(Bounded::Agent, args, store).await,
+        StoreCommand::Copy(args) => Box::pin(copying::copy(args)).await,
+        StoreCommand::Adopt(args) => copying::adopt(args, store).await,
     }
 }
 

@@ -4,6 +4,7 @@
 mod at_hand;
 mod clocks;
 mod command_lines;
+mod copied;
 mod cut_off;
 mod drained;
 mod errors;

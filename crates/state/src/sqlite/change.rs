@@ -1,11 +1,14 @@
 //! What the writer does to the file, each change within the transaction of its group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bonded_kernel::{GoalId, RunId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::append::Append;
+use crate::aside::RunAside;
+use crate::copies::CopiedPart;
+use crate::sqlite::copying;
 use crate::sqlite::keys::{self, RunKey};
 use crate::sqlite::worker::{self, Worker};
 use crate::{Holder, StoreError};
@@ -18,6 +21,10 @@ pub(super) enum LogChange {
     Append(Append),
     Claim(RunId),
     Release(RunId),
+    /// Appends what was appended elsewhere.
+    Copy(CopiedPart),
+    SetAside(RunId, RunAside),
+    LetGo(RunId),
     /// Writes what stands there already.
     Try,
 }
@@ -45,32 +52,37 @@ impl From<StoreError> for ChangeFault {
 
 /// The keys of runs that are being written. They never change once their transaction is committed.
 #[derive(Debug, Default)]
-pub(super) struct Keys(BTreeMap<RunId, (RunKey, GoalId)>);
+pub(super) struct Keys {
+    known: BTreeMap<RunId, (RunKey, GoalId)>,
+    /// Those of them that this process holds, so that nothing has set them aside.
+    held: BTreeSet<RunId>,
+}
 
 impl Keys {
     /// To be called when a transaction was rolled back: it may have started some of these runs.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.known.clear();
+        self.held.clear();
     }
 
-    fn find(
+    pub(super) fn find(
         &mut self,
         connection: &Connection,
         run: &RunId,
     ) -> Result<Option<&(RunKey, GoalId)>, ChangeFault> {
-        if !self.0.contains_key(run) {
+        if !self.known.contains_key(run) {
             let Some(found) = keys::find(connection, run)? else {
                 return Ok(None);
             };
-            if self.0.len() >= KEYS_MAX {
-                self.0.clear();
+            if self.known.len() >= KEYS_MAX {
+                self.known.clear();
             }
-            self.0.insert(run.clone(), found);
+            self.known.insert(run.clone(), found);
         }
-        Ok(self.0.get(run))
+        Ok(self.known.get(run))
     }
 
-    fn get(
+    pub(super) fn get(
         &mut self,
         connection: &Connection,
         run: &RunId,
@@ -80,12 +92,30 @@ impl Keys {
     }
 
     /// To be called when a run is not written any more.
-    fn forget(&mut self, run: &RunId) {
-        self.0.remove(run);
+    pub(super) fn forget(&mut self, run: &RunId) {
+        self.known.remove(run);
+        self.held.remove(run);
     }
 }
 
 impl LogChange {
+    /// Whether a power failure must not undo it.
+    pub(super) fn is_kept(&self) -> bool {
+        match self {
+            Self::Append(_) | Self::Copy(_) | Self::SetAside(..) | Self::LetGo(_) => true,
+            Self::Claim(_) | Self::Release(_) | Self::Try => false,
+        }
+    }
+
+    /// The run that others wait for, and how far its log goes now.
+    pub(super) fn news(&self) -> Option<(&RunId, u64)> {
+        match self {
+            Self::Append(append) => Some((append.run(), append.head.seq)),
+            Self::Copy(part) => Some((part.run(), part.after().seq)),
+            _ => None,
+        }
+    }
+
     /// Makes the change, or refuses it before anything is written.
     pub(super) fn make(
         &self,
@@ -97,6 +127,9 @@ impl LogChange {
             Self::Append(append) => make_append(append, connection, keys, worker),
             Self::Claim(run) => claim(run, connection, keys, worker),
             Self::Release(run) => release(run, connection, keys, worker),
+            Self::Copy(part) => copying::add(part, connection, keys, worker),
+            Self::SetAside(run, aside) => copying::set_aside(run, aside, connection, keys, worker),
+            Self::LetGo(run) => copying::let_go(run, connection, keys),
             Self::Try => rewrite_version(connection),
         }
     }
@@ -119,7 +152,11 @@ fn make_append(
         let (key, goal) = keys.get(connection, append.run())?;
         append.check_head(keys::head(connection, *key)?)?;
         append.check_goal(goal.as_str())?;
-        *key
+        let key = *key;
+        if !keys.held.contains(append.run()) {
+            copying::check_here(append.run(), key, connection)?;
+        }
+        key
     } else {
         worker.report()?;
         start_run(append, connection)?
@@ -131,20 +168,31 @@ fn make_append(
             free(key, connection)?;
             keys.forget(append.run());
         }
-        (true, false) => hold(key, connection, worker)?,
+        (true, false) => {
+            hold(key, connection, worker)?;
+            keys.held.insert(append.run().clone());
+        }
         (false, false) => {}
     }
     Ok(())
 }
 
-fn start_run(append: &Append, connection: &Connection) -> rusqlite::Result<RunKey> {
+/// Who holds the run, or why nobody does.
+pub(super) fn lease(key: RunKey, connection: &Connection) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT worker FROM lease WHERE run_key = ?1")?
+        .query_row([key.0], |row| row.get(0))
+        .optional()
+}
+
+pub(super) fn start_run(append: &Append, connection: &Connection) -> rusqlite::Result<RunKey> {
     connection
         .prepare_cached("INSERT INTO run (id, goal) VALUES (?1, ?2)")?
         .execute([append.run().as_str(), append.goal().as_str()])?;
     Ok(RunKey(connection.last_insert_rowid()))
 }
 
-fn insert_blobs(append: &Append, connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn insert_blobs(append: &Append, connection: &Connection) -> rusqlite::Result<()> {
     for (reference, text) in &append.blobs {
         let hash = reference.hash.as_bytes().as_slice();
         let is_known = connection
@@ -159,7 +207,11 @@ fn insert_blobs(append: &Append, connection: &Connection) -> rusqlite::Result<()
     Ok(())
 }
 
-fn insert_entries(append: &Append, key: RunKey, connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn insert_entries(
+    append: &Append,
+    key: RunKey,
+    connection: &Connection,
+) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO entry (id, format, at, turn, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
@@ -186,10 +238,8 @@ fn claim(
     worker: &Worker,
 ) -> Result<(), ChangeFault> {
     let (key, _) = *keys.get(connection, run)?;
-    let lease: Option<String> = connection
-        .prepare_cached("SELECT worker FROM lease WHERE run_key = ?1")?
-        .query_row([key.0], |row| row.get(0))
-        .optional()?;
+    copying::check_here(run, key, connection)?;
+    let lease = lease(key, connection)?;
     let holder = match &lease {
         Some(other) => worker.holder(other)?,
         None => Holder::Nobody,
@@ -198,7 +248,9 @@ fn claim(
         Holder::This => Ok(()),
         Holder::Nobody | Holder::Queue => {
             worker.report()?;
-            Ok(hold(key, connection, worker)?)
+            hold(key, connection, worker)?;
+            keys.held.insert(run.clone());
+            Ok(())
         }
         Holder::Other => Err(ChangeFault::Refused(StoreError::Held {
             run: run.clone(),
@@ -228,7 +280,7 @@ fn hold(key: RunKey, connection: &Connection, worker: &Worker) -> rusqlite::Resu
     Ok(())
 }
 
-fn free(key: RunKey, connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn free(key: RunKey, connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM lease WHERE run_key = ?1")?
         .execute([key.0])?;
@@ -285,6 +337,6 @@ mod tests {
             let made = change.make(&connection, &mut keys, &worker);
             assert!(made.is_ok(), "{made:?}");
         }
-        assert!(keys.0.keys().eq([&id]), "{keys:?}");
+        assert!(keys.known.keys().eq([&id]), "{keys:?}");
     }
 }

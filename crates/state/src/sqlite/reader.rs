@@ -53,7 +53,7 @@ impl Readers {
         self.pool.close_idle();
     }
 
-    fn read<T>(
+    pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, ReadFault>,
     ) -> Result<T, StoreError> {
@@ -64,7 +64,7 @@ impl Readers {
         })
     }
 
-    fn bad_log(&self, run: RunId, source: BadEntry) -> StoreError {
+    pub(super) fn bad_log(&self, run: RunId, source: BadEntry) -> StoreError {
         StoreError::BadLog {
             file: self.pool.file().path(),
             run,
@@ -142,7 +142,7 @@ fn beyond(prefix: &str) -> String {
 }
 
 /// Why something could not be read.
-enum ReadFault {
+pub(super) enum ReadFault {
     Sql(rusqlite::Error),
     Store(StoreError),
     BadLog { run: RunId, source: BadEntry },
@@ -167,7 +167,7 @@ impl From<StoreError> for ReadFault {
 }
 
 /// Opens the rows of one run. A blob that several entries refer to is read once.
-struct Log<'a> {
+pub(super) struct Log<'a> {
     connection: &'a Connection,
     run: &'a RunId,
     goal: &'a GoalId,
@@ -175,7 +175,7 @@ struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    fn new(connection: &'a Connection, run: &'a RunId, goal: &'a GoalId) -> Self {
+    pub(super) fn new(connection: &'a Connection, run: &'a RunId, goal: &'a GoalId) -> Self {
         Self {
             connection,
             run,
@@ -216,7 +216,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    fn open(&mut self, row: Row, prev: Hash) -> Result<Entry, ReadFault> {
+    pub(super) fn open(&mut self, row: Row, prev: Hash) -> Result<Entry, ReadFault> {
         let (connection, blobs) = (self.connection, &mut self.blobs);
         let mut failure = None;
         let entry = row.open(self.run, self.goal, prev, |hash| {
@@ -285,7 +285,7 @@ fn ends(
     Ok(Ends { first, last })
 }
 
-fn run_id(id: &str) -> Result<RunId, ReadFault> {
+pub(super) fn run_id(id: &str) -> Result<RunId, ReadFault> {
     RunId::new(id).map_err(|error| {
         let error = Box::new(error);
         ReadFault::Sql(rusqlite::Error::FromSqlConversionFailure(

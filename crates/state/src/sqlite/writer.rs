@@ -112,8 +112,8 @@ impl LogWriter {
             Ok(results) => {
                 self.commits.fetch_add(1, Ordering::Relaxed);
                 for ((change, done), result) in group.into_iter().zip(results) {
-                    if let (LogChange::Append(append), Ok(())) = (&change, &result) {
-                        self.watchers.publish(append.run(), append.head.seq);
+                    if let (Some((run, seq)), Ok(())) = (change.news(), &result) {
+                        self.watchers.publish(run, seq);
                     }
                     let _ = done.send(result);
                 }
@@ -132,8 +132,7 @@ impl LogWriter {
         &mut self,
         group: &[(LogChange, Done<()>)],
     ) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
-        let is_log = |(change, _): &(LogChange, Done<()>)| matches!(change, LogChange::Append(_));
-        self.sync_commits(group.iter().any(is_log))?;
+        self.sync_commits(group.iter().any(|(change, _)| change.is_kept()))?;
         self.execute("BEGIN IMMEDIATE")?;
         let mut results = Vec::with_capacity(group.len());
         for (change, _) in group {

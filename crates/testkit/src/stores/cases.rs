@@ -1,5 +1,7 @@
 //! The cases. Each opens handles on one store, as several processes would.
 
+mod copying;
+
 use std::time::Duration;
 
 use bonded_kernel::{Head, RunId};
@@ -8,6 +10,7 @@ use futures_util::future::{join_all, try_join_all};
 
 use super::World;
 use super::logs::{Log, id, long};
+pub use copying::*;
 
 fn unknown(run: &RunId) -> StoreError {
     StoreError::UnknownRun { run: run.clone() }

@@ -105,10 +105,15 @@ impl Scene {
             }
             "store" | "run" | "worker" | "workers" => {
                 self.database = PostgresServer::shared().map(PostgresServer::database);
-                let is_made = first != "store" || ["queue", "agent"].contains(&inner);
+                let is_made = first != "store" || ["queue", "agent", "copy"].contains(&inner);
                 if let Some(database) = self.database.as_ref().filter(|_| is_made) {
                     let owner = database.address("owner");
                     self.shell(&format!("bonded store init --grant app --store '{owner}'"));
+                }
+                match (first, inner) {
+                    ("store", "copy") => drop(self.shell("bonded store init --store store.db")),
+                    ("store", "adopt") => self.finished_run(),
+                    _ => {}
                 }
             }
             "trust" => {
