@@ -48,7 +48,7 @@ pub(crate) use schema::{SchemaArgs, SchemaName};
 pub(crate) use serve::{McpArgs, ServeArgs, ServedArgs};
 pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress};
 pub(crate) use short_help::TOP;
-pub(crate) use store::{StoreArgs, StoreCommand, StoreInitArgs, StoreLimitArgs};
+pub(crate) use store::{StoreArgs, StoreCommand, StoreInitArgs, StoreLimitArgs, StorePlanArgs};
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use ui::UiArgs;
 pub(crate) use work::WorkArgs;

@@ -20,8 +20,8 @@ use bonded_kernel::{BadEntry, BadRunId, RunId};
 use bonded_serve::workspace::configured::OpenError;
 use bonded_serve::workspace::data_dir::DataDirError;
 use bonded_state::{ServerProblem, StoreError};
-use bonded_work::WorkError;
 use bonded_work::tree::{LockError, TreeError};
+use bonded_work::{ExchangeError, WorkError};
 use bonded_workspace::store::WorkspaceError;
 
 use crate::signals;
@@ -451,6 +451,7 @@ impl From<WorkError> for CliError {
         match error {
             WorkError::Host(error) => error.into(),
             WorkError::Tree(error) => error.into(),
+            WorkError::Exchange(error) => error.into(),
             WorkError::Sandbox { .. } => Self::new(Code::Sandbox, with_causes(&error)),
             WorkError::Interrupted => Self::new(Code::Interrupted, with_causes(&error))
                 .hint("Resume: bonded work --resume"),
@@ -462,6 +463,20 @@ impl From<WorkError> for CliError {
             | WorkError::NoRoom { .. }
             | WorkError::NoLog
             | WorkError::CopyDiffers { .. } => Self::new(Code::TreeFailed, with_causes(&error)),
+        }
+    }
+}
+
+/// What is not as it was put into the store has been changed by somebody.
+impl From<ExchangeError> for CliError {
+    fn from(error: ExchangeError) -> Self {
+        match error {
+            ExchangeError::Store(error) => error.into(),
+            ExchangeError::Tree(error) => error.into(),
+            ExchangeError::Device { .. } => Self::new(Code::Tree, with_causes(&error)),
+            ExchangeError::NoObjects => Self::new(Code::Usage, with_causes(&error)),
+            error if error.is_tampered() => Self::new(Code::Tampered, with_causes(&error)),
+            error => Self::new(Code::TreeFailed, with_causes(&error)),
         }
     }
 }

@@ -25,6 +25,7 @@ mod initialise;
 mod keys;
 mod lease;
 mod look;
+mod objects;
 mod offer;
 mod parameter;
 mod patience;

@@ -18,6 +18,7 @@ Examples:
   bonded worker --store postgres://worker@db.example.org/agents
   bonded worker --concurrent 16 --queue default --queue nightly
   bonded worker --label gpu --once
+  bonded worker --queue ci --items                   items of `bonded work --queue ci` too
   bonded worker --listen 127.0.0.1:8131              figures for Prometheus, and probes")]
 pub(crate) struct WorkerArgs {
     /// Runs at a time
@@ -37,6 +38,13 @@ pub(crate) struct WorkerArgs {
     /// The store is then that of the workspace, unless --store names another.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    /// Take items of plans too: each works in a copy of its tree, which is made here from what the store has
+    ///
+    /// The worker gets file systems of its own, in which copies are mounted. Where the machine does not allow that, each copy
+    /// is whole.
+    #[arg(long)]
+    pub(crate) items: bool,
+
     /// End when no run is left that it could take
     #[arg(long)]
     pub(crate) once: bool,

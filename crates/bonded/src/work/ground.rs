@@ -5,7 +5,7 @@
 
 use bonded_work::tree::{Watcher, enter_namespace};
 
-use crate::args::WorkArgs;
+use crate::args::Command;
 
 /// A process whose file systems are its own: copies of trees are mounted there, and seen by nobody else. It must be
 /// made while the process has one thread.
@@ -16,13 +16,24 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// The watcher is started before the namespace is entered, or it would be inside as well.
-    pub(crate) fn enter(args: &WorkArgs) -> Self {
-        if args.dry_run {
-            let entered = Err("nothing runs".to_owned());
-            let watcher = None;
-            return Self { entered, watcher };
+    /// What a command needs of it, if it makes copies of trees. The watcher is started before the namespace is entered, or it would be inside as well.
+    pub(crate) fn enter(command: &Command) -> Option<Self> {
+        match command {
+            Command::Work(args) if args.dry_run => Some(Self {
+                entered: Err("nothing runs".to_owned()),
+                watcher: None,
+            }),
+            Command::Work(_) => Some(Self::of_a_tree()),
+            // Its copies are of trees that lie elsewhere: nobody has files of them open.
+            Command::Worker(args) if args.items => Some(Self {
+                entered: enter_namespace(),
+                watcher: None,
+            }),
+            _ => None,
         }
+    }
+
+    fn of_a_tree() -> Self {
         let watcher = std::env::current_exe().and_then(|program| Watcher::start(&program));
         Self {
             entered: enter_namespace(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bonded_kernel::{Entry, Millis, RunId};
+use bonded_kernel::{Entry, Hash, Millis, RunId};
 use bonded_state::StoreError;
 use bonded_work_rules::{Change, ItemId, Tree, WorkItem, WorkStatus, blocked};
 
@@ -17,6 +17,8 @@ pub(crate) struct Level<'a> {
     pub(crate) order: &'a WorkOrder<'a>,
     pub(crate) frozen: &'a Frozen,
     pub(crate) copies: &'a Copies,
+    /// The content of the plan that lists the common state, where workers on other machines begin with it.
+    pub(crate) sent_tree: Option<Hash>,
     pub(crate) history: &'a History,
     /// How the items of earlier levels ended.
     pub(crate) ended: &'a BTreeMap<ItemId, WorkStatus>,

@@ -18,7 +18,7 @@ use bonded_work_rules::Tree;
 use super::contents::Contents;
 use super::error::TreeError;
 use super::looks::{Eye, Looks};
-use super::objects::{ContentReader, Objects, ObjectsId};
+use super::objects::{ContentReader, Objects, ObjectsId, Streamed};
 use super::pass::{Extent, Pass, PassFault};
 use super::stat_cache::StatCache;
 use crate::files::make_private_directory;
@@ -77,6 +77,19 @@ impl Frozen {
             is_there: self.is_there && tree.hash() == self.tree.hash(),
             tree,
             ..self
+        }
+    }
+
+    /// A tree that lies on another machine, whose contents are kept here.
+    pub(crate) fn elsewhere(tree: Tree) -> Self {
+        Self {
+            tree,
+            root: PathBuf::new(),
+            files_read: 0,
+            git: vec![],
+            stats: Arc::new(StatCache::new(0, vec![])),
+            looks: Looks::default(),
+            is_there: false,
         }
     }
 
@@ -232,6 +245,18 @@ impl Checkpoints {
         let hash = Hash::of(content);
         self.objects.put(hash, content)?;
         Ok(hash)
+    }
+
+    /// The same for one that is read piece by piece, and is so long.
+    pub(crate) fn put_long(&self, content: &mut dyn io::Read, bytes: u64) -> Result<(), TreeError> {
+        let kept = self.objects.put_stream(content, bytes);
+        match kept.map_err(TreeError::kept(&self.dir))? {
+            Streamed::Kept(_) => Ok(()),
+            Streamed::OtherLength => Err(TreeError::Busy {
+                path: self.dir.clone(),
+            }),
+            Streamed::Refused(error) => Err(error),
+        }
     }
 
     /// Whether the content is kept.

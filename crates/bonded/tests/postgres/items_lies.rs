@@ -1,0 +1,148 @@
+//! A store that does not give back what it was given: it is refused, and named.
+
+use bonded_testkit::patience::wait_until;
+use bonded_testkit::place::start;
+use bonded_testkit::process::Process;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::yard::{Yard, item, writes};
+
+const PLAN: &str = "0123456789ab";
+
+fn yard() -> Option<(Yard, Value)> {
+    let agents = vec![
+        vec![writes("one.txt", "the first content\n")],
+        vec![writes("two.txt", "the second content\n")],
+    ];
+    let yard = Yard::new(10_000, &agents)?;
+    std::fs::write(yard.tree().join("kept.txt"), "kept as it was\n").expect("it is written");
+    let plan = json!([item("one", 0, json!({})), item("two", 1, json!({}))]);
+    Some((yard, plan))
+}
+
+impl Yard {
+    /// Queues the items; nobody follows them afterwards.
+    fn queue_only(&self, plan: &Value) {
+        let working = Process::begin(&mut self.work_command(plan, &["--plan-id", PLAN]));
+        wait_until("both are queued", || self.count("bonded.run") == 2);
+        drop(working.end(Signal::KILL));
+    }
+
+    /// Does what no role of the store may.
+    fn forge(&self, sql: &str) {
+        let forged = format!("SET session_replication_role = replica; {sql}");
+        self.shop.database.sql(&forged);
+    }
+}
+
+#[test]
+fn a_content_of_the_tree_that_was_changed_is_refused_by_workers_and_named() {
+    let Some((yard, plan)) = yard() else {
+        return;
+    };
+    yard.queue_only(&plan);
+    yard.forge(
+        "UPDATE bonded.object SET bytes = 'kept as it was!' WHERE bytes = 'kept as it was\n'",
+    );
+    let worker = yard.worker(&[]);
+    let run = format!("{PLAN}.one");
+    let is_named = || {
+        let waits = yard.shop.waits_for(&run);
+        waits.contains("tampered") && waits.contains("was changed in the store")
+    };
+    wait_until("it is named", is_named);
+    assert_eq!(yard.shop.place.entries(&run).len(), 1, "nothing was driven");
+    worker.process.end(Signal::TERM).succeeds();
+}
+
+#[test]
+fn what_an_item_is_to_do_and_its_tree_are_those_that_its_log_names() {
+    for (what, named) in [
+        ("bytes LIKE '{\"item\"%'", "was changed in the store"),
+        ("bytes LIKE 'bonded tree%'", "was changed in the store"),
+    ] {
+        let Some((yard, plan)) = yard() else {
+            return;
+        };
+        yard.queue_only(&plan);
+        yard.forge(&format!(
+            "UPDATE bonded.object SET bytes = bytes || ' ' WHERE {what}"
+        ));
+        let worker = yard.worker(&[]);
+        let run = format!("{PLAN}.one");
+        wait_until(named, || yard.shop.waits_for(&run).contains(named));
+        worker.process.end(Signal::TERM).succeeds();
+    }
+}
+
+/// What was forged after the runs had ended, and what the plan says of it.
+fn check_refused(forged: &str, named: &str) {
+    let Some((yard, plan)) = yard() else {
+        return;
+    };
+    yard.queue_only(&plan);
+    let worker = yard.worker(&[]);
+    wait_until("both have ended", || yard.shop.open() == 0);
+    worker.process.end(Signal::TERM).succeeds();
+    yard.forge(forged);
+    let before = crate::yard::state_of(&yard.tree());
+    let done = yard.resume();
+    done.fails_with(1, "tampered");
+    done.says(named);
+    assert_eq!(crate::yard::state_of(&yard.tree()), before);
+}
+
+#[test]
+fn a_result_that_was_changed_is_refused_and_nothing_is_published() {
+    let content =
+        "UPDATE bonded.object SET bytes = 'another\n' WHERE bytes = 'the first content\n'";
+    check_refused(content, "was changed in the store");
+    let list = "UPDATE bonded.object SET bytes = replace(convert_from(bytes, 'UTF8'), 'one.txt', 'own.txt')::bytea \
+         WHERE hash IN (SELECT hash FROM bonded.copy_state)";
+    check_refused(list, "was changed in the store");
+}
+
+#[test]
+fn the_result_of_another_run_is_refused() {
+    let swapped = "UPDATE bonded.copy_state SET hash = (SELECT hash FROM bonded.copy_state ORDER BY run LIMIT 1)";
+    check_refused(swapped, "is not the state of the copy of run");
+}
+
+#[test]
+fn a_result_whose_content_is_gone_is_refused() {
+    let Some((yard, plan)) = yard() else {
+        return;
+    };
+    yard.queue_only(&plan);
+    let worker = yard.worker(&[]);
+    wait_until("both have ended", || yard.shop.open() == 0);
+    worker.process.end(Signal::TERM).succeeds();
+    yard.forge("DELETE FROM bonded.object WHERE bytes = 'the second content\n'");
+    let done = yard.resume();
+    done.fails_with(3, "tree-failed");
+    done.says("the store does not have content");
+}
+
+#[test]
+fn what_was_sent_for_a_plan_is_removed_by_a_person_only_when_its_runs_have_ended() {
+    let Some((yard, plan)) = yard() else {
+        return;
+    };
+    yard.queue_only(&plan);
+    let remove = || yard.shop.place.bonded(&["store", "plan", PLAN, "--remove"]);
+    remove().fails_with(3, "run-held");
+    let listed = yard.shop.place.bonded(&["store", "plan", "--json"]);
+    assert_eq!(listed.json()["plan"], PLAN);
+    for item in ["one", "two"] {
+        let cancelled = start(
+            &mut yard
+                .shop
+                .place
+                .command(&["cancel", &format!("{PLAN}.{item}")]),
+        );
+        bonded_testkit::place::finish(cancelled).succeeds();
+    }
+    remove().succeeds();
+    assert_eq!(yard.count("bonded.object"), 0);
+}
