@@ -470,14 +470,21 @@ impl From<WorkError> for CliError {
 /// What is not as it was put into the store has been changed by somebody.
 impl From<ExchangeError> for CliError {
     fn from(error: ExchangeError) -> Self {
-        match error {
-            ExchangeError::Store(error) => error.into(),
-            ExchangeError::Tree(error) => error.into(),
-            ExchangeError::Device { .. } => Self::new(Code::Tree, with_causes(&error)),
-            ExchangeError::NoObjects => Self::new(Code::Usage, with_causes(&error)),
-            error if error.is_tampered() => Self::new(Code::Tampered, with_causes(&error)),
-            error => Self::new(Code::TreeFailed, with_causes(&error)),
-        }
+        let code = match error {
+            ExchangeError::Store(error) => return error.into(),
+            ExchangeError::Tree(error) => return error.into(),
+            ExchangeError::Device { .. } => Code::Tree,
+            ExchangeError::NoObjects => Code::Usage,
+            ExchangeError::OtherContent { .. }
+            | ExchangeError::OtherLength { .. }
+            | ExchangeError::OtherTree { .. }
+            | ExchangeError::OtherState { .. }
+            | ExchangeError::OtherOrder { .. } => Code::Tampered,
+            ExchangeError::Io(_)
+            | ExchangeError::Missing { .. }
+            | ExchangeError::Unreadable { .. } => Code::TreeFailed,
+        };
+        Self::new(code, with_causes(&error))
     }
 }
 

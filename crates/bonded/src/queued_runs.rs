@@ -187,10 +187,11 @@ impl QueuedRuns {
         host.drain = self.host.drain.clone();
         let driven = items.drive(host, run).await;
         tools.stop().await;
-        driven.map_err(|error| match error {
-            WorkError::Host(error) => WorkerFault::Host(error),
-            error => WorkerFault::Other(error.into()),
-        })
+        match driven {
+            Ok(run) => Ok(run),
+            Err(WorkError::Host(error)) => Err(WorkerFault::Host(error)),
+            Err(error) => Err(WorkerFault::Other(error.into())),
+        }
     }
 
     /// Sets a run aside whose agent waits. Who answers meanwhile wakes it before it is set aside, so that it is looked at

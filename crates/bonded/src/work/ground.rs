@@ -16,23 +16,26 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// What a command needs of it, if it makes copies of trees. The watcher is started before the namespace is entered, or it would be inside as well.
+    /// What a command needs of it, if it makes copies of trees.
     pub(crate) fn enter(command: &Command) -> Option<Self> {
-        match command {
-            Command::Work(args) if args.dry_run => Some(Self {
-                entered: Err("nothing runs".to_owned()),
-                watcher: None,
-            }),
-            Command::Work(_) => Some(Self::of_a_tree()),
-            // Its copies are of trees that lie elsewhere: nobody has files of them open.
-            Command::Worker(args) if args.items => Some(Self {
-                entered: enter_namespace(),
-                watcher: None,
-            }),
-            _ => None,
+        if let Command::Work(args) = command {
+            return Some(match args.dry_run {
+                true => Self {
+                    entered: Err("nothing runs".to_owned()),
+                    watcher: None,
+                },
+                false => Self::of_a_tree(),
+            });
         }
+        // A worker's copies are of trees that lie elsewhere: nobody has files of them open.
+        let is_worker = matches!(command, Command::Worker(args) if args.items);
+        is_worker.then(|| Self {
+            entered: enter_namespace(),
+            watcher: None,
+        })
     }
 
+    /// The watcher is started before the namespace is entered, or it would be inside as well.
     fn of_a_tree() -> Self {
         let watcher = std::env::current_exe().and_then(|program| Watcher::start(&program));
         Self {

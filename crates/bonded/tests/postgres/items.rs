@@ -10,7 +10,7 @@ use bonded_testkit::process::Process;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::yard::{Agents, Yard, essences, item, locally, runs, state_of, writes};
+use crate::yard::{self, Agents, Yard, essences, item, locally, runs, state_of, writes};
 
 const LEASE_MS: u64 = 10_000;
 
@@ -99,7 +99,7 @@ fn check_same(agents: &Agents, plan: &Value, workers: usize) {
     let done = yard.work(plan, &[]);
     let found = essences(&done);
     let (expected, tree, _place) = locally(&make_tree, agents, plan);
-    assert_eq!(found, expected, "{done:?}");
+    yard::check_same(&found, &expected);
     assert_eq!(state_of(&yard.tree()), state_of(&tree));
     assert_eq!(yard.count("bonded.object"), 0, "they go with the plan");
     for worker in workers {
@@ -189,4 +189,23 @@ fn a_plan_with_a_store_in_a_file_has_no_queue() {
     let script = place.script(&[bonded_testkit::place::done("ok")]);
     let done = place.bonded(&["work", &file, "--model", &script, "--queue", "items"]);
     done.fails_with(4, "usage");
+}
+
+#[test]
+fn an_item_that_changes_more_than_can_be_sent_fails_and_says_so() {
+    let agents = vec![vec![
+        runs("truncate -s 300M huge"),
+        writes("more.txt", "more\n"),
+    ]];
+    let Some(yard) = Yard::new(LEASE_MS, &agents) else {
+        return;
+    };
+    let worker = yard.worker(&[]);
+    let done = yard.work(&json!(item("one", 0, json!({}))), &[]);
+    let result = done.json();
+    assert_eq!(result["status"], "failure", "{result}");
+    let why = result["error"].as_str().unwrap_or_default();
+    assert!(why.contains("more than can be sent"), "{result}");
+    assert!(!yard.tree().join("huge").exists());
+    end_all([worker.process]);
 }

@@ -11,7 +11,7 @@ use bonded_testkit::rng::{Rng, seed, tell};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::yard::{Agents, Yard, YardWorker, essences, item, locally, runs, writes};
+use crate::yard::{self, Agents, Yard, YardWorker, essences, item, locally, runs, writes};
 
 const LEASE_MS: u64 = 2_000;
 const KILLS: usize = 7;
@@ -68,7 +68,7 @@ fn a_plan_whose_processes_are_killed_comes_to_the_same_and_has_one_receipt_for_e
     let id = "0123456789ab";
     let begin = || yard.worker(&["--concurrent", "2"]);
     let mut workers: Vec<YardWorker> = (0..2).map(|_| begin()).collect();
-    let mut command = yard.work_command(&plan, &["--plan-id", id]);
+    let mut command = yard.work_command(&plan, &["--plan-id", id, "--no-progress", "0"]);
     let mut working = Process::begin(&mut command);
     wait_until("an item is queued", || yard.count("bonded.drive") > 0);
     for _ in 0..KILLS {
@@ -91,11 +91,8 @@ fn a_plan_whose_processes_are_killed_comes_to_the_same_and_has_one_receipt_for_e
     let done = finish_plan(&yard);
     let found = essences(&done);
     let (expected, tree, _place) = locally(&|_| {}, &agents, &plan);
-    assert_eq!(found, expected, "{done:?}");
-    assert_eq!(
-        crate::yard::state_of(&yard.tree()),
-        crate::yard::state_of(&tree)
-    );
+    yard::check_same(&found, &expected);
+    assert_eq!(yard::state_of(&yard.tree()), yard::state_of(&tree));
     check_receipts(&yard, &done);
     for worker in workers {
         worker.process.end(Signal::TERM).succeeds();

@@ -13,6 +13,7 @@ mod full_disk;
 mod items;
 mod items_killed;
 mod items_lies;
+mod items_outside;
 mod killed;
 mod operated;
 mod partitions;

@@ -62,8 +62,13 @@ fn agent_flags(place: &Place, agents: usize) -> Vec<String> {
 
 impl Yard {
     pub(crate) fn new(lease_ms: u64, agents: &Agents) -> Option<Self> {
+        Self::with_agents(lease_ms, agents, "tools: builtin")
+    }
+
+    /// With more or other front matter than the built-in tools.
+    pub(crate) fn with_agents(lease_ms: u64, agents: &Agents, more: &str) -> Option<Self> {
         let shop = Shop::new(lease_ms)?;
-        write_agents(&shop.place, agents, "tools: builtin");
+        write_agents(&shop.place, agents, more);
         Some(Self {
             shop,
             agents: agents.len(),
@@ -188,6 +193,16 @@ pub(crate) fn locally(
         .args(agent_flags(&place, agents.len()));
     let done = finish(start(&mut command));
     (essences(&done), place.work(), place)
+}
+
+/// The first item of which something else came is named.
+#[track_caller]
+pub(crate) fn check_same(found: &Value, expected: &Value) {
+    let of = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    for (found, expected) in of(found).iter().zip(of(expected)) {
+        assert_eq!(*found, expected);
+    }
+    assert_eq!(of(found).len(), of(expected).len());
 }
 
 pub(crate) fn essences(done: &Done) -> Value {

@@ -5,6 +5,7 @@ mod cut;
 mod failover;
 mod groups;
 mod leases;
+mod objects;
 mod place;
 mod pooler;
 mod queue;

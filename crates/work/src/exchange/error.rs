@@ -91,20 +91,6 @@ pub enum ExchangeError {
     },
 }
 
-impl ExchangeError {
-    /// Whether something in the store is not what it was when it was put there.
-    pub fn is_tampered(&self) -> bool {
-        matches!(
-            self,
-            Self::OtherContent { .. }
-                | Self::OtherLength { .. }
-                | Self::OtherTree { .. }
-                | Self::OtherState { .. }
-                | Self::OtherOrder { .. }
-        )
-    }
-}
-
 fn named(path: &Option<TreePath>) -> String {
     let path = path.as_ref();
     path.map_or_else(String::new, |path| format!(" at {path}"))

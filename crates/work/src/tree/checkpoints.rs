@@ -318,3 +318,31 @@ fn save(stats: &StatCache, path: &Path, objects: ObjectsId) -> io::Result<()> {
     make_private_directory(path.parent().unwrap_or(path))?;
     stats.save(path, objects)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{Copies, Isolation};
+
+    #[test]
+    fn a_tree_that_lies_elsewhere_is_copied_of_what_is_kept_of_it() {
+        let all = tempfile::tempdir().expect("a directory can be made");
+        let tree = all.path().join("tree");
+        std::fs::create_dir(&tree).expect("a directory can be made");
+        std::fs::write(tree.join("file"), "content").expect("a file can be written");
+        let checkpoints = Checkpoints::open(&all.path().join("kept")).expect("it opens");
+        let frozen = checkpoints.freeze(&tree).expect("it is frozen");
+        std::fs::remove_dir_all(&tree).expect("it is removed");
+        let elsewhere = Frozen::elsewhere(frozen.tree);
+        let copies = Copies::open(&all.path().join("copies"), "c", Isolation::Copy);
+        let copies = copies.expect("they can be made");
+        let copy = copies.make_apart(&checkpoints, &elsewhere, "one");
+        let copy = copy.expect("it is made");
+        assert_eq!(copy.changes().expect("it is looked at").changes, []);
+        std::fs::write(copy.path().join("file"), "another").expect("it is written");
+        let changes = copy.changes().expect("it is looked at").changes;
+        assert_eq!(changes.len(), 1);
+        copy.keep(&checkpoints, &changes).expect("they are kept");
+        assert!(checkpoints.has(Hash::of(b"another")));
+    }
+}

@@ -37,7 +37,7 @@ pub(super) async fn run_attempt(
     earlier: &EarlierAttempts,
     cancel: &CancellationToken,
 ) -> Result<AttemptEnd, WorkError> {
-    if let Some(queue) = &level.order.queue {
+    if let Some(queue) = level.queue {
         return Box::pin(queued_attempt(level, item, earlier, queue, cancel)).await;
     }
     let started = level.now();

@@ -31,7 +31,7 @@ pub(crate) enum CopyKeeping {
     /// Beside the copy.
     Here(SavePoints),
     /// In the store: another machine may go on.
-    Sent(SentStates),
+    Sent(Box<SentStates>),
 }
 
 /// Stops a run where it passes a limit.

@@ -214,7 +214,7 @@ impl ItemWorker {
             guarded.tool_ops,
             end.clone(),
             made.copy.clone(),
-            CopyKeeping::Sent(states),
+            CopyKeeping::Sent(Box::new(states)),
         ));
         host.tools = Arc::new(GuardedTools {
             tools: host.tools.clone(),

@@ -46,11 +46,11 @@ pub(super) async fn work_level(
         items: items.len(),
         before: frozen.tree.hash(),
     });
-    let sent_tree = match order.queue {
-        Some(_) => {
+    let queue = match &order.queue {
+        Some(queue) => {
             let exchange = Exchange::new(order.store.clone(), order.id.clone());
             let sent = exchange.send_tree(&frozen.tree, order.checkpoints);
-            Some(sent.await?)
+            Some((queue, sent.await?))
         }
         None => None,
     };
@@ -60,7 +60,7 @@ pub(super) async fn work_level(
         order,
         frozen: &frozen,
         copies,
-        sent_tree,
+        queue,
         history: sealer.history(),
         ended: &ended,
     };

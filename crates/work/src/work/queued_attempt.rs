@@ -5,7 +5,7 @@
 //! judged as if it had been left here.
 
 use bonded_host::{Host, Queueing};
-use bonded_kernel::{Entry, Event, Run, RunId, ToolEffect};
+use bonded_kernel::{Entry, Event, Hash, Run, RunId, ToolEffect};
 use bonded_work_rules::{WorkItem, tool_trace};
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,7 @@ pub(super) async fn queued_attempt(
     level: &Level<'_>,
     item: &WorkItem,
     earlier: &EarlierAttempts,
-    queue: &ItemQueue,
+    queue: (&ItemQueue, Hash),
     cancel: &CancellationToken,
 ) -> Result<AttemptEnd, WorkError> {
     let (mut last, mut next) = last_run(level, item, earlier).await?;
@@ -69,7 +69,9 @@ async fn judge(
     let changed = match exchange.left(run.id(), level.before().hash()).await? {
         CopySeen::Changed { changes, git } => Changed { changes, git },
         CopySeen::Unsent { why } => return Ok(Some(failed(why))),
-        CopySeen::UnderWay | CopySeen::Lost => return Ok(None),
+        // It was ended while calls overlapped: by a person, or by a limit of its own.
+        CopySeen::UnderWay => Changed::default(),
+        CopySeen::Lost => return Ok(None),
     };
     let now = level.now();
     let config = run.config().clone();
@@ -127,7 +129,7 @@ async fn drive(
     level: &Level<'_>,
     item: &WorkItem,
     earlier: &EarlierAttempts,
-    queue: &ItemQueue,
+    queue: (&ItemQueue, Hash),
     (id, is_new): (&RunId, bool),
     cancel: &CancellationToken,
 ) -> Result<Result<DrivenElsewhere, String>, WorkError> {
@@ -159,7 +161,7 @@ async fn drive(
 async fn submit(
     level: &Level<'_>,
     item: &WorkItem,
-    queue: &ItemQueue,
+    (queue, tree): (&ItemQueue, Hash),
     id: &RunId,
     assignment: Assignment,
 ) -> Result<Result<Host, String>, WorkError> {
@@ -171,7 +173,7 @@ async fn submit(
     let exchange = Exchange::new(level.order.store.clone(), level.order.id.clone());
     let order = ItemOrder {
         item: item.clone(),
-        tree: level.sent_tree.ok_or(WorkError::NoLog)?,
+        tree,
     };
     let hash = order.send(&exchange).await?;
     if let Some(item) = &mut goal.config.item {

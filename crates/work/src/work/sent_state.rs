@@ -95,11 +95,10 @@ impl SentStates {
         let noted = async {
             let seen = match is_last {
                 true => self.seen(copy, is_within).await?,
-                false => CopySeen::UnderWay,
+                false => beyond_limit(copy, is_within).unwrap_or(CopySeen::UnderWay),
             };
             if *last != seen {
-                self.note(&seen).await?;
-                *last = seen;
+                *last = self.note(seen).await?;
             }
             Ok(())
         };
@@ -108,19 +107,25 @@ impl SentStates {
             self.stops.interrupt.cancel();
             std::future::pending::<()>().await;
         }
+        if matches!(*last, CopySeen::Unsent { .. }) {
+            // A run whose copy cannot be sent has nothing to go on for.
+            self.stops.end.cancel();
+        }
     }
 
-    async fn note(&self, seen: &CopySeen) -> Result<(), ExchangeError> {
-        let state = CopyState {
+    /// Gives what was noted: that it cannot be, where the list is too long.
+    async fn note(&self, seen: CopySeen) -> Result<CopySeen, ExchangeError> {
+        let mut state = CopyState {
             run: self.run.clone(),
             before: self.before,
-            seen: seen.clone(),
+            seen,
         };
         if state.to_bytes().len() > CopyState::BYTES_MAX {
             let why = "the list of what the item changed is too long to be sent".to_owned();
-            return Box::pin(self.note(&self.unsent(why))).await;
+            state.seen = CopySeen::Unsent { why };
         }
-        self.exchange.leave(&state).await
+        self.exchange.leave(&state).await?;
+        Ok(state.seen)
     }
 
     /// What is there now, when its contents have been sent. Those of a copy that has passed a limit are not needed.
@@ -147,7 +152,7 @@ impl SentStates {
             let bytes: u64 = contents.values().sum();
             if bytes > SAVED_BYTES_MAX {
                 let why = format!("the item changed {bytes} bytes: more than can be sent");
-                return Ok(self.unsent(why));
+                return Ok(CopySeen::Unsent { why });
             }
             self.exchange
                 .send_contents(&self.checkpoints, &contents)
@@ -175,12 +180,15 @@ impl SentStates {
         }
         Ok(changed)
     }
+}
 
-    /// A run whose copy cannot be sent has nothing to go on for.
-    fn unsent(&self, why: String) -> CopySeen {
-        self.stops.end.cancel();
-        CopySeen::Unsent { why }
-    }
+/// What is in a copy that has passed a limit: that is final, whatever else is under way.
+fn beyond_limit(
+    copy: &TreeCopy,
+    is_within: &(dyn Fn(&[Change]) -> bool + Sync),
+) -> Option<CopySeen> {
+    let Changed { changes, git } = copy.changes().ok()?;
+    (!is_within(&changes)).then_some(CopySeen::Changed { changes, git })
 }
 
 fn sum(changes: &[Change]) -> u64 {
