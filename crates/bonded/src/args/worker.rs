@@ -9,7 +9,8 @@ use super::{LogArgs, amount};
 
 /// Drive queued runs of a store on a server
 ///
-/// Takes runs that `bonded run --detach` and `bonded serve --queue` have queued, and those of workers that have died. Submitters take turns. At
+/// Takes runs that `bonded run --detach` and `bonded serve --queue` have queued, with --items those of `bonded work --queue` too,
+/// and those of workers that have died. Submitters take turns. At
 /// Ctrl-C or SIGTERM it takes no more runs, and hands each of its runs on after the current step; a second signal ends
 /// it at once, and its runs are free when its lease ends.
 #[derive(Debug, Args)]

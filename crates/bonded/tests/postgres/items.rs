@@ -4,8 +4,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use bonded_testkit::patience::wait_until;
-use bonded_testkit::place::finish;
-use bonded_testkit::place::start;
+use bonded_testkit::place::{Done, finish, start};
 use bonded_testkit::process::Process;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -87,6 +86,17 @@ fn end_all(workers: impl IntoIterator<Item = Process>) {
     }
 }
 
+/// What succeeded is replayed where the tree is, of what is kept there.
+fn check_replays(yard: &Yard, done: &Done) {
+    for result in done.json().as_array().expect("several") {
+        let Some(script) = result["proof_script"].as_str() else {
+            continue;
+        };
+        let command = &mut yard.shop.place.command_of("sh".as_ref(), &[script]);
+        finish(start(command)).succeeds();
+    }
+}
+
 /// The plan comes to the same on workers as in one process.
 fn check_same(agents: &Agents, plan: &Value, workers: usize) {
     let Some(yard) = Yard::new(LEASE_MS, agents) else {
@@ -102,6 +112,7 @@ fn check_same(agents: &Agents, plan: &Value, workers: usize) {
     yard::check_same(&found, &expected);
     assert_eq!(state_of(&yard.tree()), state_of(&tree));
     assert_eq!(yard.count("bonded.object"), 0, "they go with the plan");
+    check_replays(&yard, &done);
     for worker in workers {
         let copies = worker.place.path(".local/share/bonded/servers");
         worker.process.end(Signal::TERM).succeeds();

@@ -1,5 +1,6 @@
 //! A store that does not give back what it was given: it is refused, and named.
 
+use bonded_kernel::Hash;
 use bonded_testkit::patience::wait_until;
 use bonded_testkit::place::start;
 use bonded_testkit::process::Process;
@@ -145,4 +146,40 @@ fn what_was_sent_for_a_plan_is_removed_by_a_person_only_when_its_runs_have_ended
     }
     remove().succeeds();
     assert_eq!(yard.count("bonded.object"), 0);
+}
+
+/// As a worker would that holds its item to nothing: everything has its hash.
+#[test]
+fn a_worker_that_sends_what_its_item_may_not_change_is_denied_where_the_tree_is() {
+    let agents = vec![vec![writes("one.txt", "the first content\n")]];
+    let Some(yard) = Yard::new(10_000, &agents) else {
+        return;
+    };
+    let one = item(
+        "one",
+        0,
+        json!({ "output_files": ["one.txt", "own.txt"], "constraints": { "max_files": 1 } }),
+    );
+    let working = Process::begin(&mut yard.work_command(&one, &["--plan-id", PLAN]));
+    wait_until("it is queued", || yard.count("bonded.run") == 1);
+    drop(working.end(Signal::KILL));
+    let worker = yard.worker(&[]);
+    wait_until("it has ended", || yard.shop.open() == 0);
+    worker.process.end(Signal::TERM).succeeds();
+    let list = "SELECT convert_from(o.bytes, 'UTF8') FROM bonded.object o JOIN bonded.copy_state s USING (hash)";
+    let mut state: Value = serde_json::from_str(&yard.shop.database.sql(list)).expect("it is JSON");
+    let mut second = state["seen"]["changes"][0].clone();
+    second["path"] = json!("own.txt");
+    let changes = state["seen"]["changes"].as_array_mut().expect("a list");
+    changes.push(second);
+    let forged = state.to_string();
+    let hash = format!("decode('{}', 'hex')", Hash::of(forged.as_bytes()));
+    let bytes = format!("convert_to('{forged}', 'UTF8')");
+    yard.forge(&format!(
+        "INSERT INTO bonded.object VALUES ('{PLAN}', {hash}, 0, 1, {bytes}); UPDATE bonded.copy_state SET hash = {hash}"
+    ));
+    let result = yard.resume().json();
+    assert_eq!(result["status"], "denied", "{result}");
+    assert_eq!(result["denial_reason"], "Exceeded max files: 2 > 1");
+    assert!(!yard.tree().join("one.txt").exists());
 }

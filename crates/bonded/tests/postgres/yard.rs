@@ -37,8 +37,10 @@ pub(crate) fn item(id: &str, agent: usize, more: Value) -> Value {
     let agent = format!("agent-{agent}");
     let mut item =
         json!({ "id": id, "agent_id": agent, "description": format!("the work of {id}") });
-    let fields = item.as_object_mut().expect("it is an object");
-    fields.extend(more.as_object().cloned().unwrap_or_default());
+    let (Some(fields), Value::Object(more)) = (item.as_object_mut(), more) else {
+        panic!("an item and what is added to it are objects");
+    };
+    fields.extend(more);
     item
 }
 
