@@ -14,7 +14,7 @@ use bonded_host::{CancellationToken, Host, HostError, PendingReview, RunResult};
 use bonded_kernel::{Run, RunId};
 use bonded_postgres::{PostgresStore, TakenRun};
 use bonded_state::{RunQueues as _, Store, StoreError};
-use bonded_work::{ItemWorker, WorkError};
+use bonded_work::{ExchangeError, ItemWorker, WorkError};
 use tokio::time::Instant;
 
 use crate::error::CliError;
@@ -189,7 +189,8 @@ impl QueuedRuns {
         tools.stop().await;
         match driven {
             Ok(run) => Ok(run),
-            Err(WorkError::Host(error)) => Err(WorkerFault::Host(error)),
+            Err(WorkError::Host(error)) => Err(error.into()),
+            Err(WorkError::Exchange(ExchangeError::Store(error))) => Err(error.into()),
             Err(error) => Err(WorkerFault::Other(error.into())),
         }
     }
