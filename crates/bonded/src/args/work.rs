@@ -21,7 +21,6 @@ use super::{AgentArgs, LimitArgs, ModelArgs, amount};
 Examples:
   bonded work plan.yaml --model openai/gpt-5-mini
   bonded work plan.json --repo ../site --agent coder.ai --jobs 8 --commit
-  bonded work plan.yaml --agent coder.ai --queue ci  on workers, with a store on a server
   bonded work plan.json --dry-run                    levels and limits; nothing runs
   bonded work --resume                               continue after a crash, repeating nothing
   bonded verify RECEIPT.json                         check a receipt, without store or network",
@@ -29,7 +28,6 @@ Examples:
 Examples:
   bonded work plan.yaml --model openai/gpt-5-mini
   bonded work plan.json --repo ../site --agent coder.ai --jobs 8 --commit
-  bonded work plan.yaml --agent coder.ai --queue ci  on workers, with a store on a server
   bonded work plan.json --dry-run                    levels and limits; nothing runs
   bonded work --resume                               continue after a crash, repeating nothing
   bonded verify RECEIPT.json                         check a receipt, without store or network
