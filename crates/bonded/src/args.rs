@@ -50,6 +50,7 @@ pub(crate) use shared::{AgentArgs, LimitArgs, ModelArgs, Prompting, ShowProgress
 pub(crate) use short_help::TOP;
 pub(crate) use store::{
     StoreAdoptArgs, StoreArgs, StoreCommand, StoreCopyArgs, StoreInitArgs, StoreLimitArgs,
+    StorePlanArgs,
 };
 pub(crate) use stored::{CancelArgs, ForkArgs, ResumeArgs, RunsArgs, ShowArgs};
 pub(crate) use ui::UiArgs;

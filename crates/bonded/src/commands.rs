@@ -82,11 +82,7 @@ pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
     };
     style::set(cli.look());
     // Before there are threads.
-    let ground = if let Command::Work(args) = &cli.command {
-        Some(Ground::enter(args))
-    } else {
-        None
-    };
+    let ground = Ground::enter(&cli.command);
     let mut runtime = match cli.command.is_server() {
         // What one client searches for, or has checked, must not hold up the others.
         true => tokio::runtime::Builder::new_multi_thread(),
@@ -149,7 +145,7 @@ async fn command(
         Command::Verify(args) => verify::verify(args, store).await,
         Command::Fork(args) => fork::fork(args, store).await,
         Command::Models(args) => models::models(args).await,
-        Command::Worker(args) => worker::worker(args, store).await,
+        Command::Worker(args) => worker::worker(args, store, ground).await,
         Command::Workers(args) => workers::workers(args, store).await,
         Command::Store(args) => store::store(args, store).await,
         Command::Doctor(args) => doctor::doctor(args, store).await,

@@ -20,8 +20,8 @@ use bonded_kernel::{BadEntry, BadRunId, RunId};
 use bonded_serve::workspace::configured::OpenError;
 use bonded_serve::workspace::data_dir::DataDirError;
 use bonded_state::{ServerProblem, StoreError};
-use bonded_work::WorkError;
 use bonded_work::tree::{LockError, TreeError};
+use bonded_work::{ExchangeError, WorkError};
 use bonded_workspace::store::WorkspaceError;
 
 use crate::signals;
@@ -464,6 +464,7 @@ impl From<WorkError> for CliError {
         match error {
             WorkError::Host(error) => error.into(),
             WorkError::Tree(error) => error.into(),
+            WorkError::Exchange(error) => error.into(),
             WorkError::Sandbox { .. } => Self::new(Code::Sandbox, with_causes(&error)),
             WorkError::Interrupted => Self::new(Code::Interrupted, with_causes(&error))
                 .hint("Resume: bonded work --resume"),
@@ -476,6 +477,27 @@ impl From<WorkError> for CliError {
             | WorkError::NoLog
             | WorkError::CopyDiffers { .. } => Self::new(Code::TreeFailed, with_causes(&error)),
         }
+    }
+}
+
+/// What is not as it was put into the store has been changed by somebody.
+impl From<ExchangeError> for CliError {
+    fn from(error: ExchangeError) -> Self {
+        let code = match error {
+            ExchangeError::Store(error) => return error.into(),
+            ExchangeError::Tree(error) => return error.into(),
+            ExchangeError::Device { .. } => Code::Tree,
+            ExchangeError::NoObjects => Code::Usage,
+            ExchangeError::OtherContent { .. }
+            | ExchangeError::OtherLength { .. }
+            | ExchangeError::OtherTree { .. }
+            | ExchangeError::OtherState { .. }
+            | ExchangeError::OtherOrder { .. } => Code::Tampered,
+            ExchangeError::Io(_)
+            | ExchangeError::Missing { .. }
+            | ExchangeError::Unreadable { .. } => Code::TreeFailed,
+        };
+        Self::new(code, with_causes(&error))
     }
 }
 

@@ -9,13 +9,16 @@ use bonded_host::agent::{AtHand, Machine};
 use bonded_host::keeping::{self, Keeper};
 use bonded_host::sandbox::Launcher;
 use bonded_host::shapes::text::short_id;
+use bonded_host::trust::Stance;
 use bonded_host::{CancellationToken, Host, HostError, PendingReview, RunResult};
 use bonded_kernel::{Run, RunId};
 use bonded_postgres::{PostgresStore, TakenRun};
 use bonded_state::{RunQueues as _, Store, StoreError};
+use bonded_work::{ExchangeError, ItemWorker, WorkError};
 use tokio::time::Instant;
 
 use crate::error::CliError;
+use crate::settings;
 
 /// When a run is tried again that no worker could drive just now.
 const RETRY: Duration = Duration::from_secs(15);
@@ -34,14 +37,17 @@ const MISSING_MAX: usize = 100;
 pub(crate) struct MissingThings {
     /// The data directory of the workspace whose notes are here.
     workspace: Option<PathBuf>,
+    /// Whether items of plans are worked on here.
+    has_tree_copies: bool,
     /// Each until when it is not looked for again.
     things: BTreeMap<String, Instant>,
 }
 
 impl MissingThings {
-    pub(crate) fn beside(workspace: Option<PathBuf>) -> Self {
+    pub(crate) fn beside(workspace: Option<PathBuf>, has_tree_copies: bool) -> Self {
         Self {
             workspace,
+            has_tree_copies,
             ..Self::default()
         }
     }
@@ -52,6 +58,7 @@ impl MissingThings {
             path: &std::env::var_os("PATH").unwrap_or_default(),
             launcher: &Launcher::own(),
             workspace: self.workspace.as_deref(),
+            has_tree_copies: self.has_tree_copies,
         };
         AtHand::parse(words).is_some_and(|thing| thing.is_here(machine))
     }
@@ -90,15 +97,22 @@ pub(crate) struct QueuedRuns {
     host: Host,
     queues: Arc<PostgresStore>,
     keeper: Keeper,
+    /// Where items of plans are worked on, if they are.
+    items: Option<Arc<ItemWorker>>,
 }
 
 impl QueuedRuns {
-    pub(crate) fn new(host: Host, queues: Arc<PostgresStore>) -> Self {
+    pub(crate) fn new(
+        host: Host,
+        queues: Arc<PostgresStore>,
+        items: Option<Arc<ItemWorker>>,
+    ) -> Self {
         let keeper = Keeper::new(host.store.clone());
         Self {
             host,
             queues,
             keeper,
+            items,
         }
     }
 
@@ -155,9 +169,30 @@ impl QueuedRuns {
         self.keeper.refuse_cut(id, Some(&kept)).await?;
         let following = self.keeper.follow(id, Some(&kept));
         let following = following.map_err(|error| WorkerFault::Other(error.into()))?;
-        let driven = self.host.resume(id, CancellationToken::new()).await;
+        let driven = match (&run.config().item, &self.items) {
+            (Some(_), Some(items)) => self.drive_item(items, &run).await,
+            _ => self
+                .host
+                .resume(id, CancellationToken::new())
+                .await
+                .map_err(WorkerFault::from),
+        };
         following.settle().await;
-        Ok(driven?)
+        driven
+    }
+
+    /// Its tools are its own and end with it: they work in a copy that is gone then.
+    async fn drive_item(&self, items: &Arc<ItemWorker>, run: &Run) -> Result<Run, WorkerFault> {
+        let (mut host, tools) = settings::host(self.queues.clone(), Stance::Refuse);
+        host.drain = self.host.drain.clone();
+        let driven = items.drive(host, run).await;
+        tools.stop().await;
+        match driven {
+            Ok(run) => Ok(run),
+            Err(WorkError::Host(error)) => Err(error.into()),
+            Err(WorkError::Exchange(ExchangeError::Store(error))) => Err(error.into()),
+            Err(error) => Err(WorkerFault::Other(error.into())),
+        }
     }
 
     /// Sets a run aside whose agent waits. Who answers meanwhile wakes it before it is set aside, so that it is looked at

@@ -14,10 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bonded_host::{CancellationToken, SystemClock};
+use bonded_state::Store;
 use bonded_work::tree::{
     Checkpoints, Isolations, LockError, Processes, TreeLock, Writers, check_repository,
 };
-use bonded_work::{PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
+use bonded_work::{ItemQueue, PlanId, PlanRecord, WorkEnd, WorkError, WorkOrder, Workshop};
 use bonded_work_rules::{RunResult, WorkPlan, WorkStatus};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -25,6 +26,7 @@ use tokio::time::Instant;
 use crate::args::WorkArgs;
 use crate::error::{CliError, Code};
 use crate::render::work as render;
+use crate::review::person;
 use crate::{agents, dirs, output, settings, signals};
 use bonded_host::shapes::text;
 pub(crate) use ground::Ground;
@@ -56,7 +58,10 @@ impl Site<'_> {
         }
         check_repository(&record.root)?;
         record.missing = checked.missing.iter().map(ToString::to_string).collect();
-        let store = settings::open_store(self.store)?;
+        let store: Arc<dyn Store> = match args.queue {
+            Some(_) => settings::open_queues(self.store)?,
+            None => settings::open_store(self.store)?,
+        };
         let asked = checked.plan.items().iter().map(|item| item.agent_id);
         let staff = CommandLineStaff::new(args, &record, store.clone(), asked)?;
         record.held = staff.held();
@@ -76,7 +81,7 @@ impl Site<'_> {
             workshop: self.workshop.clone(),
             checkpoints: &checkpoints,
             confinement: agents::confinement(&*store),
-            store,
+            store: store.clone(),
             clock: Arc::new(SystemClock::new()),
             assigner: &staff,
             isolation: isolations.best(),
@@ -86,6 +91,7 @@ impl Site<'_> {
                 Some(address) => address.label().into(),
                 None => settings::store_path(self.store)?,
             },
+            queue: item_queue(args),
             jobs: args.jobs.into(),
             commit: args.commit,
             again: args.again,
@@ -98,6 +104,9 @@ impl Site<'_> {
         signals::interrupt_on_signal();
         let end = bonded_work::work(&order, &CancellationToken::new()).await?;
         let ended = self.conclude(&record, &order.plan, end)?;
+        if ended.is_done && args.queue.is_some() {
+            self.remove_objects(&*store).await;
+        }
         if ended.is_done && !staff.is_quiet() {
             self.tell_receipts(&record);
         }
@@ -177,11 +186,37 @@ impl Site<'_> {
         Ok(Ended { code, is_done })
     }
 
+    /// What workers were sent for plans that have ended: for this one, and for those whose process died just before this.
+    async fn remove_objects(&self, store: &dyn Store) {
+        let Some(objects) = store.objects() else {
+            return;
+        };
+        for held in objects.held_plans().await.unwrap_or_default() {
+            let id = PlanId::new(&held.plan);
+            let record = id.map(|id| PlanRecord::read(&self.workshop, &id));
+            let has_ended =
+                matches!(record, Ok(Ok(Some(record))) if record.has_ended(&self.workshop));
+            if has_ended {
+                // What cannot be removed now is removed after the next plan.
+                let _removed = objects.remove(&held.plan).await;
+            }
+        }
+    }
+
     /// After the results: they are what a person looks for first.
     fn tell_receipts(&self, record: &PlanRecord) {
         let dir = self.workshop.plan_dir(&record.id);
         output::stderr(&format!("receipts are in {}", dir.display()));
     }
+}
+
+/// Where the runs of its items wait for workers.
+fn item_queue(args: &WorkArgs) -> Option<ItemQueue> {
+    args.queue.as_ref().map(|name| ItemQueue {
+        name: name.clone(),
+        needs: args.needs.clone(),
+        submitter: args.submitter.clone().unwrap_or_else(person),
+    })
 }
 
 /// What a plan came to.

@@ -60,7 +60,11 @@ impl Host {
             queue: queueing.queue.clone(),
             submitter: submitter.to_owned(),
             needs: queueing.needs.clone(),
-            dir: goal.config.dir.clone(),
+            dir: match &goal.config.item {
+                // Its worker makes a copy of the tree, wherever it has a place for that.
+                Some(_) => "/".into(),
+                None => goal.config.dir.clone(),
+            },
             at_hand: at_hand.iter().map(ToString::to_string).collect(),
             agent: agent.map(|agent| agent.name.clone()).unwrap_or_default(),
         };

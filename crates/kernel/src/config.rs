@@ -145,6 +145,10 @@ pub struct ItemOfPlan {
     pub item: String,
     /// The state of the tree that the run was given.
     pub before_hash: Hash,
+    /// What the worker that drives the run is told of it, as a content of the plan. Absent where the run is driven where
+    /// the tree is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Hash>,
 }
 
 /// Where a run is kept outside the store. Both follow from the log and can be written again from it.

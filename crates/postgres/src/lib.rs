@@ -29,6 +29,7 @@ mod keys;
 mod lease;
 mod listening;
 mod look;
+mod objects;
 mod offer;
 mod parameter;
 mod patience;

@@ -3,10 +3,11 @@
 use bonded_state::database::SchemaLayout;
 
 /// One script for each version. A script that was released is never edited.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("001.sql"),
     include_str!("002.sql"),
     include_str!("003.sql"),
+    include_str!("004.sql"),
 ];
 
 /// The log of runs.

@@ -9,7 +9,9 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use bonded_kernel::{Entry, Head, RunId};
-use bonded_state::{Append, ListFilter, Listed, RunCopies, RunQueues, Store, StoreError};
+use bonded_state::{
+    Append, ListFilter, Listed, PlanObjects, RunCopies, RunQueues, Store, StoreError,
+};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
@@ -127,6 +129,10 @@ impl Store for PostgresStore {
     }
 
     fn queues(&self) -> Option<&dyn RunQueues> {
+        Some(self)
+    }
+
+    fn objects(&self) -> Option<&dyn PlanObjects> {
         Some(self)
     }
 

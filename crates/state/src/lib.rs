@@ -14,6 +14,7 @@ pub mod database;
 mod error;
 mod holder;
 mod memory;
+mod plan_objects;
 mod row;
 mod run_queues;
 mod server_problem;
@@ -28,6 +29,7 @@ pub use copies::{CopiedPart, LogPart, PART_BYTES, QueuedCopy, RunCopies, StoredR
 pub use error::StoreError;
 pub use holder::Holder;
 pub use memory::MemoryStore;
+pub use plan_objects::{HeldPlan, ObjectPiece, PIECE_BYTES_MAX, PlanObjects};
 pub use run_queues::{RunQueues, Submission};
 pub use server_problem::ServerProblem;
 pub use sqlite::SqliteStore;

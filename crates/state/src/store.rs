@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bonded_kernel::{Entry, GoalId, Head, RunId};
 use futures_util::future::BoxFuture;
 
-use crate::{Holder, RunCopies, RunQueues, StoreError};
+use crate::{Holder, PlanObjects, RunCopies, RunQueues, StoreError};
 
 /// The log of all runs.
 ///
@@ -154,6 +154,11 @@ pub trait Store: Send + Sync {
 
     /// The queues in which runs wait for a worker, where the store has any.
     fn queues(&self) -> Option<&dyn RunQueues> {
+        None
+    }
+
+    /// What the machines that work on a plan exchange, where the store has a place for it.
+    fn objects(&self) -> Option<&dyn PlanObjects> {
         None
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bonded_kernel::{
     BadCatalog, Catalog, Invocation, Mask, Outcome, RunConfig, ToolOutput, ToolSpec, paging_hint,
 };
+use futures_util::future::BoxFuture;
 // Its time stands still where a simulation has stopped it, so that logs can be compared.
 use tokio::time::Instant;
 
@@ -78,8 +79,8 @@ pub trait CallGuard: Send + Sync {
     /// Why the call is not made, where it is not. All that it changes lies in the place if it `stays` there.
     fn before(&self, call: &Invocation, stays: bool) -> Result<(), ToolFault>;
 
-    /// Called when a call has ended, however it ended.
-    fn after(&self, call: &Invocation);
+    /// Called when a call has ended, however it ended. What it returned is not told before this has come to its end.
+    fn after<'a>(&'a self, call: &'a Invocation) -> BoxFuture<'a, ()>;
 }
 
 impl Registry {
@@ -228,7 +229,7 @@ impl Registry {
     ) -> Result<ToolValue, ToolFault> {
         guard.before(call, self.stays_in_place(call.tool()))?;
         let executed = self.execute(call).await;
-        guard.after(call);
+        guard.after(call).await;
         executed
     }
 

@@ -4,7 +4,7 @@
 //! # Where things are
 //!
 //! [`tree`] freezes trees and makes copies of them. `plan` says what an order is made of and what is kept of it.
-//! [`publish`] brings what an attempt left to the tree, and seals it with a receipt. `work` leads an item through all
+//! `exchange` is how machines that work on one plan send one another trees and changes. [`publish`] brings what an attempt left to the tree, and seals it with a receipt. `work` leads an item through all
 //! of them, and `kept` reads what they left, for those who look. Each knows only those that are named before it.
 //!
 //! # The way of an item
@@ -23,8 +23,13 @@
 //! 10. `ItemFiles::write` writes the receipt and its line in the [`History`], and
 //!     [`SettledPublish::finish`](publish::SettledPublish::finish) removes the journal.
 //!
+//! Where the order has a queue, 3 and 4 are on two machines: `queued_attempt` sends the frozen tree and queues the run,
+//! a worker's [`ItemWorker::drive`] makes the copy and drives it under the same `Guard`, and what it left comes back as
+//! contents. Everything from 5 on is where the tree is.
+//!
 //! An item that is denied or fails goes from 6 to 8 without a change to the tree: every item has a receipt.
 
+mod exchange;
 mod files;
 mod kept;
 mod plan;
@@ -32,14 +37,15 @@ pub mod publish;
 pub mod tree;
 mod work;
 
+pub use exchange::ExchangeError;
 pub use kept::{EndedItem, KeptItem, KeptPlan, SealedOutcome};
 pub use plan::key;
 pub use plan::{
-    Archive, Assigner, Assignment, BadPlanId, ENVELOPE, History, HistoryLine, KnownKeys, LateWrite,
-    PlanId, PlanRecord, RECEIPT, REPLAY, RESULT, Recovery, TESTS, WorkNews, WorkOrder, Workshop,
-    claim_of_item, goal_text, open_receipt, plans_beginning,
+    Archive, Assigner, Assignment, BadPlanId, ENVELOPE, History, HistoryLine, ItemQueue, KnownKeys,
+    LateWrite, PlanId, PlanRecord, RECEIPT, REPLAY, RESULT, Recovery, TESTS, WorkNews, WorkOrder,
+    Workshop, claim_of_item, goal_text, open_receipt, plans_beginning,
 };
 pub use publish::{UnfinishedPublish, WorkError, unfinished_publishes};
 pub use work::{
-    Recording, ReplayComparison, ReplayError, ReplaySource, WorkEnd, replay_item, work,
+    ItemWorker, Recording, ReplayComparison, ReplayError, ReplaySource, WorkEnd, replay_item, work,
 };

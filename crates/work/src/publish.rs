@@ -15,6 +15,7 @@ mod item;
 mod item_files;
 mod item_tests;
 mod late_writes;
+mod left_copy;
 mod meeting;
 mod receipts;
 mod recovery;
@@ -23,9 +24,10 @@ mod transaction;
 mod unfinished;
 
 pub(crate) use admission::Admission;
-pub(crate) use copy::copy_with_changes;
+pub(crate) use copy::{CopyMaking, copy_with_changes};
 pub use error::WorkError;
 pub(crate) use item_files::SealedItem;
+pub(crate) use left_copy::LeftCopy;
 pub(crate) use meeting::merged_content;
 pub(crate) use seal::Sealer;
 pub use transaction::{

@@ -40,6 +40,7 @@ pub use objects::ContentReader;
 pub use probe::{Isolations, enter};
 pub(crate) use removal::remove_tree;
 pub use repository::check_repository;
+pub(crate) use tree_file::{decode_tree, encode_tree};
 pub use tree_file::{read_tree, write_tree};
 pub use watcher::Watcher;
 pub use writers::{FileId, Processes, Writers};

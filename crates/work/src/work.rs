@@ -9,11 +9,14 @@ mod attempt;
 mod attempt_copy;
 mod guard;
 mod item;
+mod item_worker;
 mod level;
+mod queued_attempt;
 
 mod recording;
 mod replay;
 mod save_point;
+mod sent_state;
 mod time_spent;
 
 use std::collections::BTreeMap;
@@ -27,6 +30,7 @@ use crate::publish::{CommitPlan, Sealer, WorkError};
 use crate::tree::Copies;
 use level::{LevelEnd, work_level};
 
+pub use item_worker::ItemWorker;
 pub use recording::Recording;
 pub use replay::{ReplayComparison, ReplayError, ReplaySource, replay_item};
 

@@ -64,6 +64,14 @@ Examples:
 Examples:
   bonded store adopt 3f2a")]
     Adopt(StoreAdoptArgs),
+    /// List the plans whose trees workers were sent, or remove what was sent for one
+    ///
+    /// What was sent for a plan is removed when the plan has ended. It stays of one that nobody resumes.
+    #[command(after_help = "\
+Examples:
+  bonded store plan
+  bonded store plan 5c1f0a9e72b4 --remove")]
+    Plan(StorePlanArgs),
 }
 
 #[derive(Debug, Args)]
@@ -94,6 +102,21 @@ pub(crate) struct StoreAdoptArgs {
     /// The runs, by their ids or how these begin
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StorePlanArgs {
+    /// Which one; without it all are listed
+    #[arg(value_name = "PLAN_ID", requires = "remove")]
+    pub(crate) plan: Option<String>,
+
+    /// Remove what was sent for it, if none of its runs is queued or driven
+    #[arg(long, requires = "plan")]
+    pub(crate) remove: bool,
+
+    /// Print one object a line
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -50,6 +50,20 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: u16,
 
+    /// Queue the items' runs for `bonded worker --items` on other machines; this one publishes what comes of them
+    ///
+    /// The store must be on a server: --store postgres://…
+    #[arg(long, value_name = "NAME")]
+    pub(crate) queue: Option<String>,
+
+    /// Label that the worker must have, with --queue; repeatable
+    #[arg(long, value_name = "LABEL", requires = "queue")]
+    pub(crate) needs: Vec<String>,
+
+    /// Whose runs they are, with --queue: submitters take turns [default: your user name]
+    #[arg(long, value_name = "NAME", requires = "queue")]
+    pub(crate) submitter: Option<String>,
+
     /// Agent file for all items, or ID=FILE.ai for one agent_id; repeatable
     #[arg(long = "agent", short = 'a', value_name = "[ID=]FILE.ai", conflicts_with_all = ["base_url", "price", "key_env"])]
     pub(crate) agent_files: Vec<String>,

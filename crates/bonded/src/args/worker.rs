@@ -9,7 +9,8 @@ use super::{LogArgs, amount};
 
 /// Drive queued runs of a store on a server
 ///
-/// Takes runs that `bonded run --detach` and `bonded serve --queue` have queued, and those of workers that have died. Submitters take turns. At
+/// Takes runs that `bonded run --detach` and `bonded serve --queue` have queued, with --items those of `bonded work --queue` too,
+/// and those of workers that have died. Submitters take turns. At
 /// Ctrl-C or SIGTERM it takes no more runs, and hands each of its runs on after the current step; a second signal ends
 /// it at once, and its runs are free when its lease ends.
 #[derive(Debug, Args)]
@@ -18,6 +19,7 @@ Examples:
   bonded worker --store postgres://worker@db.example.org/agents
   bonded worker --concurrent 16 --queue default --queue nightly
   bonded worker --label gpu --once
+  bonded worker --queue ci --items                   items of `bonded work --queue ci` too
   bonded worker --listen 127.0.0.1:8131              figures for Prometheus, and probes")]
 pub(crate) struct WorkerArgs {
     /// Runs at a time
@@ -37,6 +39,13 @@ pub(crate) struct WorkerArgs {
     /// The store is then that of the workspace, unless --store names another.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    /// Take items of plans too: each works in a copy of its tree, which is made here from what the store has
+    ///
+    /// The worker gets file systems of its own, in which copies are mounted. Where the machine does not allow that, each copy
+    /// is whole.
+    #[arg(long)]
+    pub(crate) items: bool,
+
     /// End when no run is left that it could take
     #[arg(long)]
     pub(crate) once: bool,

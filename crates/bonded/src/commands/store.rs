@@ -7,10 +7,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bonded_postgres::{Bounded, Initialised, QueueState, initialise, initialise_schema};
+use bonded_state::{HeldPlan, PlanObjects as _};
 use bonded_workspace::store::SERVER_SCHEMA;
 use serde_json::json;
 
-use crate::args::{StoreArgs, StoreCommand, StoreInitArgs, StoreLimitArgs};
+use crate::args::{StoreArgs, StoreCommand, StoreInitArgs, StoreLimitArgs, StorePlanArgs};
 use crate::error::{CliError, Code};
 use crate::render::table::{self, Side};
 use crate::{output, settings};
@@ -22,6 +23,7 @@ pub(crate) async fn store(args: &StoreArgs, store: Option<&Path>) -> Result<Exit
         StoreCommand::Agent(args) => limit(Bounded::Agent, args, store).await,
         StoreCommand::Copy(args) => Box::pin(copying::copy(args)).await,
         StoreCommand::Adopt(args) => copying::adopt(args, store).await,
+        StoreCommand::Plan(args) => plan(args, store).await,
     }
 }
 
@@ -97,6 +99,46 @@ async fn limit(
             ("LIMIT", Side::Right),
         ];
         output::stdout(&table::table(titles, queues.iter().map(cells)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The machine that has the tree of a plan removes what was sent for it; this is for plans that nobody resumes.
+async fn plan(args: &StorePlanArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+    let store = settings::open_queues(store)?;
+    if let Some(plan) = &args.plan {
+        if !store.remove(plan).await? {
+            let message = format!("runs of plan {plan} are queued or driven; nothing was removed");
+            return Err(CliError::new(Code::RunHeld, message).hint(format!(
+                "cancel them first: bonded runs, then bonded cancel {plan}.ITEM"
+            )));
+        }
+        output::stderr(&format!("removed what was sent for plan {plan}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let plans = store.held_plans().await?;
+    if args.json {
+        for held in &plans {
+            let line = json!({ "plan": held.plan, "contents": held.contents, "bytes": held.bytes });
+            output::stdout(&line.to_string());
+        }
+    } else if plans.is_empty() {
+        output::stderr("nothing of a plan is in the store");
+    } else {
+        let titles = [
+            ("PLAN", Side::Left),
+            ("CONTENTS", Side::Right),
+            ("BYTES", Side::Right),
+        ];
+        let row = |held: &HeldPlan| {
+            let HeldPlan {
+                plan,
+                contents,
+                bytes,
+            } = held;
+            [plan.clone(), contents.to_string(), bytes.to_string()]
+        };
+        output::stdout(&table::table(titles, plans.iter().map(row)));
     }
     Ok(ExitCode::SUCCESS)
 }

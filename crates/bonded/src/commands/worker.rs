@@ -15,6 +15,7 @@ use bonded_postgres::{PostgresStore, WorkerOffer};
 use bonded_serve::agents::needs_tokens;
 use bonded_serve::operations::{self, Operations, Queues, Readiness};
 use bonded_telemetry::QueueFigures;
+use bonded_work::{ItemWorker, Workshop};
 use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
@@ -25,6 +26,7 @@ use crate::args::WorkerArgs;
 use crate::error::{CliError, Code};
 use crate::queued_runs::{MissingThings, QueuedRuns};
 use crate::signals::{self, Stopping, stop_on_signal};
+use crate::work::Ground;
 use crate::workspace::worker_notes::WorkerNotes;
 use crate::{log_form, output, settings, stderr_writer, telemetry};
 
@@ -41,13 +43,21 @@ const STOPPING: Stopping = Stopping {
     exit_code: 143,
 };
 
-pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
+pub(crate) async fn worker(
+    args: &WorkerArgs,
+    store: Option<&Path>,
+    ground: Option<&Ground>,
+) -> Result<ExitCode, CliError> {
     log_form::demand(args.log.demanded());
     stderr_writer::begin();
     let operator = Operator::of(args).await?;
     let notes = args.data.as_deref().map(WorkerNotes::open).transpose()?;
     let runs = notes.as_ref().map(WorkerNotes::runs);
-    let queues = settings::open_queues(store.or(runs.as_deref()))?;
+    let store = store.or(runs.as_deref());
+    let queues = settings::open_queues(store)?;
+    let items = ground
+        .map(|ground| item_worker(ground, store))
+        .transpose()?;
     let (mut host, tools) = match &notes {
         Some(notes) => notes.host(queues.clone()),
         None => settings::host(queues.clone(), Stance::Refuse),
@@ -64,7 +74,8 @@ pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<Ex
     let served = operator.map(|operator| operator.serve(queues.clone(), stop.clone()));
     tracing::info!("worker of {}", args.queues.join(", "));
     tokio::spawn(interrupt_after(stop.clone(), args.drain));
-    let runs = Arc::new(QueuedRuns::new(host, queues.clone()));
+    let has_items = items.is_some();
+    let runs = Arc::new(QueuedRuns::new(host, queues.clone(), items));
     let worker = WorkerLoop {
         queues,
         runs,
@@ -72,6 +83,7 @@ pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<Ex
         places: usize::from(args.concurrent),
         is_once: args.once,
         workspace: notes.map(|notes| notes.dir().to_owned()),
+        has_items,
     };
     worker.work().await;
     tools.stop().await;
@@ -79,6 +91,16 @@ pub(crate) async fn worker(args: &WorkerArgs, store: Option<&Path>) -> Result<Ex
         served.end().await;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where items are worked on. Copies are whole where nothing can be mounted, which is said once.
+fn item_worker(ground: &Ground, store: Option<&Path>) -> Result<Arc<ItemWorker>, CliError> {
+    let workshop = Workshop::beside(&settings::store_path(store)?);
+    let items = ItemWorker::open(&workshop, &ground.entered)?;
+    if let Err(why) = &ground.entered {
+        output::stderr(&format!("warning: copies of trees are whole: {why}"));
+    }
+    Ok(Arc::new(items))
 }
 
 /// Who asks whether the worker lives and can work, and reads its figures.
@@ -172,13 +194,15 @@ struct WorkerLoop {
     is_once: bool,
     /// The data directory of the workspace whose notes are here.
     workspace: Option<PathBuf>,
+    /// Whether items of plans are worked on here.
+    has_items: bool,
 }
 
 impl WorkerLoop {
     /// Returns when it was told to stop, or has nothing left to do, and all its runs are driven to an end or handed on.
     async fn work(&self) {
         let mut driving = JoinSet::new();
-        let mut missing = MissingThings::beside(self.workspace.clone());
+        let mut missing = MissingThings::beside(self.workspace.clone(), self.has_items);
         let mut next_sweep = Instant::now();
         loop {
             let is_sweep = Instant::now() >= next_sweep;

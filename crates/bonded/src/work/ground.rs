@@ -5,7 +5,7 @@
 
 use bonded_work::tree::{Watcher, enter_namespace};
 
-use crate::args::WorkArgs;
+use crate::args::Command;
 
 /// A process whose file systems are its own: copies of trees are mounted there, and seen by nobody else. It must be
 /// made while the process has one thread.
@@ -16,13 +16,27 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// The watcher is started before the namespace is entered, or it would be inside as well.
-    pub(crate) fn enter(args: &WorkArgs) -> Self {
-        if args.dry_run {
-            let entered = Err("nothing runs".to_owned());
-            let watcher = None;
-            return Self { entered, watcher };
+    /// What a command needs of it, if it makes copies of trees.
+    pub(crate) fn enter(command: &Command) -> Option<Self> {
+        if let Command::Work(args) = command {
+            return Some(match args.dry_run {
+                true => Self {
+                    entered: Err("nothing runs".to_owned()),
+                    watcher: None,
+                },
+                false => Self::of_a_tree(),
+            });
         }
+        // A worker's copies are of trees that lie elsewhere: nobody has files of them open.
+        let is_worker = matches!(command, Command::Worker(args) if args.items);
+        is_worker.then(|| Self {
+            entered: enter_namespace(),
+            watcher: None,
+        })
+    }
+
+    /// The watcher is started before the namespace is entered, or it would be inside as well.
+    fn of_a_tree() -> Self {
         let watcher = std::env::current_exe().and_then(|program| Watcher::start(&program));
         Self {
             entered: enter_namespace(),

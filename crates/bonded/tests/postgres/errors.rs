@@ -41,10 +41,10 @@ fn a_store_on_a_server_is_made_and_used_like_one_in_a_file() {
     let owner = Place::with_store(&database.address_on_port("owner", PASSWORD));
     let made = owner.bonded(&["store", "init", "--grant", "app"]);
     made.succeeds();
-    made.says("created, format 3");
+    made.says("created, format 4");
     owner
         .bonded(&["store", "init"])
-        .says("up to date, format 3");
+        .says("up to date, format 4");
     let place = Place::with_store(&database.address_on_port("app", PASSWORD));
     place.play(&[done("ok")]).succeeds();
     place.passes_the_audit("run");

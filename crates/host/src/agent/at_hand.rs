@@ -19,6 +19,7 @@ use crate::config::{Config, McpTransport};
 const PROGRAM: &str = "the program ";
 const SANDBOX: &str = "the sandbox ";
 const WORKSPACE: &str = "the workspace in ";
+const TREE_COPIES: &str = "a place for copies of trees (bonded worker --items)";
 
 /// The built-in tool that starts commands.
 const COMMANDS: &str = "run";
@@ -32,6 +33,8 @@ pub enum AtHand {
     Sandbox(SandboxLevel),
     /// The notes of the workspace in a data directory.
     Workspace(String),
+    /// A place in which the trees of plans are made again, for their items to work in.
+    TreeCopies,
 }
 
 /// A machine, as far as it decides what it has at hand.
@@ -43,6 +46,8 @@ pub struct Machine<'a> {
     pub launcher: &'a Launcher,
     /// The data directory of the workspace that is open.
     pub workspace: Option<&'a Path>,
+    /// Whether copies of trees are made here.
+    pub has_tree_copies: bool,
 }
 
 impl fmt::Display for AtHand {
@@ -51,6 +56,7 @@ impl fmt::Display for AtHand {
             Self::Program(name) => write!(f, "{PROGRAM}{name}"),
             Self::Sandbox(level) => write!(f, "{SANDBOX}{}", level.as_str()),
             Self::Workspace(dir) => write!(f, "{WORKSPACE}{dir}"),
+            Self::TreeCopies => f.write_str(TREE_COPIES),
         }
     }
 }
@@ -61,10 +67,12 @@ impl AtHand {
         let program = words.strip_prefix(PROGRAM);
         let level = words.strip_prefix(SANDBOX).and_then(SandboxLevel::parse);
         let workspace = words.strip_prefix(WORKSPACE);
+        let copies = (words == TREE_COPIES).then_some(Self::TreeCopies);
         program
             .map(|name| Self::Program(name.to_owned()))
             .or(level.map(Self::Sandbox))
             .or(workspace.map(|dir| Self::Workspace(dir.to_owned())))
+            .or(copies)
     }
 
     /// Whether this machine has it.
@@ -76,6 +84,7 @@ impl AtHand {
             }
             Self::Sandbox(level) => shortfalls(*level, machine.launcher).is_empty(),
             Self::Workspace(dir) => machine.workspace == Some(Path::new(dir)),
+            Self::TreeCopies => machine.has_tree_copies,
         }
     }
 }
@@ -103,6 +112,7 @@ impl AgentTools {
         let demanded = run.sandbox.as_deref().cloned().unwrap_or_default();
         let is_started = starts_commands || !found.is_empty();
         found.extend(sandbox(&demanded, is_started));
+        found.extend(run.item.is_some().then_some(AtHand::TreeCopies));
         Ok(found.into_iter().collect())
     }
 
@@ -191,7 +201,11 @@ mod tests {
         let programs = ["npx", "/opt/a server"].map(|name| AtHand::Program(name.into()));
         let levels = SandboxLevel::ALL.map(AtHand::Sandbox);
         let workspace = AtHand::Workspace("/srv/data".into());
-        for thing in programs.into_iter().chain(levels).chain([workspace]) {
+        for thing in programs
+            .into_iter()
+            .chain(levels)
+            .chain([workspace, AtHand::TreeCopies])
+        {
             assert_eq!(AtHand::parse(&thing.to_string()), Some(thing));
         }
         for words in ["", "the sandbox of tomorrow", "a moon"] {

@@ -6,6 +6,7 @@ mod failover;
 mod groups;
 mod leases;
 mod news;
+mod objects;
 mod place;
 mod pooler;
 mod queue;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bonded_kernel::{Entry, Millis, RunId};
+use bonded_kernel::{Entry, Hash, Millis, RunId};
 use bonded_state::StoreError;
 use bonded_work_rules::{Change, ItemId, Tree, WorkItem, WorkStatus, blocked};
 
 use super::ledger::History;
 use super::logs::logs;
-use super::order::WorkOrder;
+use super::order::{ItemQueue, WorkOrder};
 use crate::tree::{Copies, Frozen, TreeCopy, TreeError};
 
 /// What the items of a level have in common while they run. Nothing here writes to the tree.
@@ -17,6 +17,8 @@ pub(crate) struct Level<'a> {
     pub(crate) order: &'a WorkOrder<'a>,
     pub(crate) frozen: &'a Frozen,
     pub(crate) copies: &'a Copies,
+    /// Where items wait for workers on other machines, and the content of the plan that lists the common state.
+    pub(crate) queue: Option<(&'a ItemQueue, Hash)>,
     pub(crate) history: &'a History,
     /// How the items of earlier levels ended.
     pub(crate) ended: &'a BTreeMap<ItemId, WorkStatus>,

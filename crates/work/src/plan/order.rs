@@ -15,6 +15,17 @@ use super::news::WorkNews;
 use super::workshop::Workshop;
 use crate::tree::{Checkpoints, Isolation, Writers};
 
+/// Where the runs of items wait for workers on other machines.
+#[derive(Clone, Debug)]
+pub struct ItemQueue {
+    /// Its name.
+    pub name: String,
+    /// The labels that a worker must have.
+    pub needs: Vec<String>,
+    /// Whose runs they are.
+    pub submitter: String,
+}
+
 /// What is to be worked off, on what, by whom.
 pub struct WorkOrder<'a> {
     /// Names this execution of the plan.
@@ -43,6 +54,8 @@ pub struct WorkOrder<'a> {
     pub isolation: Isolation,
     /// Who has files of the tree open.
     pub writers: &'a dyn Writers,
+    /// Where items are worked on; nothing where that is this process.
+    pub queue: Option<ItemQueue>,
     /// How many items of a level at a time.
     pub jobs: usize,
     /// Whether each item that succeeds becomes a git commit.

@@ -105,6 +105,11 @@ impl Workshop {
         self.dir.join("copies")
     }
 
+    /// Where items work whose trees lie on other machines.
+    pub fn worker_copies_dir(&self) -> PathBuf {
+        self.dir.join("worker-copies")
+    }
+
     /// Where items are replayed.
     pub fn scratch_dir(&self) -> PathBuf {
         self.dir.join("scratch")

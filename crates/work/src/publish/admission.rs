@@ -15,10 +15,11 @@ use bonded_work_rules::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::copy::copy_with_changes;
+use super::copy::{CopyMaking, copy_with_changes};
 use super::duplicate;
 use super::error::WorkError;
 use super::item_tests::{TestEnd, run_tests};
+use super::left_copy::LeftCopy;
 use crate::plan::{AttemptOutcome, ItemAttempt, Level, Tests};
 use crate::tree::TreeCopy;
 
@@ -26,7 +27,7 @@ use crate::tree::TreeCopy;
 pub(crate) struct Admission<'a> {
     pub(crate) level: &'a Level<'a>,
     pub(crate) item: &'a WorkItem,
-    pub(crate) copy: &'a TreeCopy,
+    pub(crate) left: LeftCopy<'a>,
     pub(crate) run: &'a Run,
     pub(crate) mask: Arc<Mask>,
     /// When this process took the item up, and when its run had ended.
@@ -50,7 +51,7 @@ impl Admission<'_> {
         config: &RunConfig,
     ) -> Result<AttemptOutcome, WorkError> {
         let logs = self.level.logs(self.run.id()).await?;
-        let changed = self.copy.changes()?;
+        let changed = self.left.changed()?;
         let changes = changed.changes;
         let after = self.after(&changes)?;
         let (own, children) = logs.split_first().ok_or(WorkError::NoLog)?;
@@ -71,7 +72,7 @@ impl Admission<'_> {
         let mut in_vain_ms = 0;
         let verdict = match self.admitted(stopped, &capsule, before, &after) {
             Ok(()) => {
-                self.level.keep(self.copy, &changes)?;
+                self.left.keep(self.level, &changes).await?;
                 let tested = self.tested(&capsule, &changes, config).await?;
                 outcome.changed_meanwhile = tested.changed_meanwhile;
                 in_vain_ms = tested.in_vain_ms;
@@ -178,29 +179,50 @@ impl Admission<'_> {
         // What another does to the tree takes nothing of the item's time.
         let left_ms = limit.saturating_sub(self.elapsed_ms());
         let began = self.level.now();
-        if self.level.stands(self.copy) {
-            let verdict = self.test_in(self.copy, command, capsule, config, left_ms);
+        if let Some(copy) = self.left.standing(self.level) {
+            let verdict = self.test_in(copy, command, capsule, config, left_ms);
             let verdict = verdict.await?;
-            if self.level.stands(self.copy) || matches!(verdict, Verdict::OutOfTime(_)) {
+            if self.level.stands(copy) || matches!(verdict, Verdict::OutOfTime(_)) {
                 return Ok(verdict.into());
             }
         }
-        let apart = copy_with_changes(self.level, self.item, changes, self.level.order.checkpoints);
+        let apart = self.copy_apart(changes);
         let in_vain_ms = self.level.now() - began;
         let verdict = match apart {
             Ok(Some(apart)) => {
                 let verdict = self.test_in(&apart, command, capsule, config, left_ms);
                 verdict.await?
             }
-            Ok(None) => Verdict::Failed(NO_PLACE.into(), None),
-            Err(WorkError::Tree(error)) => Verdict::Failed(format!("{NO_PLACE}: {error}"), None),
+            Ok(None) => Verdict::Failed(self.no_place().into(), None),
+            Err(WorkError::Tree(error)) => {
+                Verdict::Failed(format!("{}: {error}", self.no_place()), None)
+            }
             Err(error) => return Err(error),
         };
         Ok(TestRound {
             verdict,
-            changed_meanwhile: true,
+            changed_meanwhile: self.left.is_here(),
             in_vain_ms,
         })
+    }
+
+    fn copy_apart(&self, changes: &[Change]) -> Result<Option<TreeCopy>, WorkError> {
+        let checkpoints = self.level.order.checkpoints;
+        let making = CopyMaking {
+            copies: self.level.copies,
+            checkpoints,
+            frozen: self.level.frozen,
+            name: self.item.id.as_str(),
+        };
+        copy_with_changes(&making, changes, checkpoints)
+    }
+
+    /// Why tests cannot run on the state that they should.
+    fn no_place(&self) -> &'static str {
+        match self.left.is_here() {
+            true => NO_PLACE,
+            false => NO_COPY,
+        }
     }
 
     /// An interrupt is an error and not an outcome: the tests are run again when the plan is resumed.
@@ -253,8 +275,12 @@ fn untouched(copy: &TreeCopy, capsule: &Capsule, tests: Box<Tests>) -> Result<Ve
     })
 }
 
-/// Why tests cannot run on the state that they should.
+/// Of a copy that stood on the tree.
 const NO_PLACE: &str = "Not tested: the tree was changed by another meanwhile, and the state before cannot be made again";
+
+/// Of one that was on another machine.
+const NO_COPY: &str =
+    "Not tested: what the worker left cannot be made again on the machine that has the tree";
 
 /// What came of the tests, and what else happened until they had ended.
 struct TestRound {

@@ -4,27 +4,32 @@
 //! touches, and for a call that is made again after a crash. Because it goes through the same code as
 //! publishing, what works here works there.
 
-use bonded_work_rules::{Change, WorkItem};
+use bonded_work_rules::Change;
 use serde_json::Value;
 
 use super::error::WorkError;
 use super::transaction::{Publish, PublishError, Settlement};
-use crate::plan::Level;
-use crate::tree::{Contents, TreeCopy};
+use crate::tree::{Checkpoints, Contents, Copies, Frozen, TreeCopy};
+
+/// Where a copy is made again, and of what.
+pub(crate) struct CopyMaking<'a> {
+    pub(crate) copies: &'a Copies,
+    pub(crate) checkpoints: &'a Checkpoints,
+    pub(crate) frozen: &'a Frozen,
+    pub(crate) name: &'a str,
+}
 
 /// A new copy with these changes, on what was frozen and nothing else. It takes the place of the one before. Nothing
 /// where the changes cannot be made.
 ///
 /// The journal lies beside the copy and is gone when this returns. `contents` gives both sides of the changes.
 pub(crate) fn copy_with_changes(
-    level: &Level<'_>,
-    item: &WorkItem,
+    making: &CopyMaking<'_>,
     changes: &[Change],
     contents: &dyn Contents,
 ) -> Result<Option<TreeCopy>, WorkError> {
-    let checkpoints = level.order.checkpoints;
-    let name = item.id.as_str();
-    let copy = level.copies.make_apart(checkpoints, level.frozen, name)?;
+    let copies = making.copies;
+    let copy = copies.make_apart(making.checkpoints, making.frozen, making.name)?;
     let journal = copy.path().with_file_name("journal.json");
     let publish = Publish::new(copy.path(), &journal, contents)?;
     let prepared = match publish.prepare(changes, Value::Null, None) {

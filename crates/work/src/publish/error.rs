@@ -8,6 +8,7 @@ use bonded_tools::sandbox::SandboxError;
 use bonded_work_rules::TreePath;
 
 use super::transaction::{CommitError, PublishError};
+use crate::exchange::ExchangeError;
 use crate::plan::key::KeyError;
 use crate::tree::TreeError;
 use bonded_host::HostError;
@@ -21,6 +22,9 @@ pub enum WorkError {
     /// A tree could not be frozen, copied or restored.
     #[error(transparent)]
     Tree(#[from] TreeError),
+    /// Machines could not exchange what the plan needs.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
     /// Changes did not reach the tree.
     #[error(transparent)]
     Publish(#[from] PublishError),

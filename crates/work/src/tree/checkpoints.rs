@@ -18,7 +18,7 @@ use bonded_work_rules::Tree;
 use super::contents::Contents;
 use super::error::TreeError;
 use super::looks::{Eye, Looks};
-use super::objects::{ContentReader, Objects, ObjectsId};
+use super::objects::{ContentReader, Objects, ObjectsId, Streamed};
 use super::pass::{Extent, Pass, PassFault};
 use super::stat_cache::StatCache;
 use crate::files::make_private_directory;
@@ -77,6 +77,19 @@ impl Frozen {
             is_there: self.is_there && tree.hash() == self.tree.hash(),
             tree,
             ..self
+        }
+    }
+
+    /// A tree that lies on another machine, whose contents are kept here.
+    pub(crate) fn elsewhere(tree: Tree) -> Self {
+        Self {
+            tree,
+            root: PathBuf::new(),
+            files_read: 0,
+            git: vec![],
+            stats: Arc::new(StatCache::new(0, vec![])),
+            looks: Looks::default(),
+            is_there: false,
         }
     }
 
@@ -234,6 +247,18 @@ impl Checkpoints {
         Ok(hash)
     }
 
+    /// The same for one that is read piece by piece, and is so long.
+    pub(crate) fn put_long(&self, content: &mut dyn io::Read, bytes: u64) -> Result<(), TreeError> {
+        let kept = self.objects.put_stream(content, bytes);
+        match kept.map_err(TreeError::kept(&self.dir))? {
+            Streamed::Kept(_) => Ok(()),
+            Streamed::OtherLength => Err(TreeError::Busy {
+                path: self.dir.clone(),
+            }),
+            Streamed::Refused(error) => Err(error),
+        }
+    }
+
     /// Whether the content is kept.
     pub fn has(&self, content: Hash) -> bool {
         self.objects.has(content)
@@ -292,4 +317,32 @@ pub fn tree_of(root: &Path) -> Result<Tree, TreeError> {
 fn save(stats: &StatCache, path: &Path, objects: ObjectsId) -> io::Result<()> {
     make_private_directory(path.parent().unwrap_or(path))?;
     stats.save(path, objects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{Copies, Isolation};
+
+    #[test]
+    fn a_tree_that_lies_elsewhere_is_copied_of_what_is_kept_of_it() {
+        let all = tempfile::tempdir().expect("a directory can be made");
+        let tree = all.path().join("tree");
+        std::fs::create_dir(&tree).expect("a directory can be made");
+        std::fs::write(tree.join("file"), "content").expect("a file can be written");
+        let checkpoints = Checkpoints::open(&all.path().join("kept")).expect("it opens");
+        let frozen = checkpoints.freeze(&tree).expect("it is frozen");
+        std::fs::remove_dir_all(&tree).expect("it is removed");
+        let elsewhere = Frozen::elsewhere(frozen.tree);
+        let copies = Copies::open(&all.path().join("copies"), "c", Isolation::Copy);
+        let copies = copies.expect("they can be made");
+        let copy = copies.make_apart(&checkpoints, &elsewhere, "one");
+        let copy = copy.expect("it is made");
+        assert_eq!(copy.changes().expect("it is looked at").changes, []);
+        std::fs::write(copy.path().join("file"), "another").expect("it is written");
+        let changes = copy.changes().expect("it is looked at").changes;
+        assert_eq!(changes.len(), 1);
+        copy.keep(&checkpoints, &changes).expect("they are kept");
+        assert!(checkpoints.has(Hash::of(b"another")));
+    }
 }

@@ -25,19 +25,20 @@ type Children = Vec<(Box<[u8]>, Child)>;
 
 /// Writes a tree durably.
 pub fn write_tree(tree: &Tree, path: &Path) -> Result<(), TreeError> {
-    write_durably(path, &encode(tree)).map_err(TreeError::kept(path))
+    write_durably(path, &encode_tree(tree)).map_err(TreeError::kept(path))
 }
 
 /// Reads a tree, and checks that it is the one that was written.
 pub fn read_tree(path: &Path) -> Result<Tree, TreeError> {
     let bytes = fs::read(path).map_err(TreeError::unreadable(path))?;
-    decode(&bytes).map_err(|why| TreeError::Damaged {
+    decode_tree(&bytes).map_err(|why| TreeError::Damaged {
         path: path.to_owned(),
         why,
     })
 }
 
-fn encode(tree: &Tree) -> Vec<u8> {
+/// A tree as bytes, led by its hash.
+pub(crate) fn encode_tree(tree: &Tree) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend_from_slice(tree.hash().as_bytes());
     encode_children(tree.root(), &mut out);
@@ -107,7 +108,7 @@ const CUT: &str = "it ends too early";
 const UNKNOWN: &str = "it has content that no tree has";
 
 /// The hash of the whole is computed anew: a file that was changed in any way is refused.
-fn decode(bytes: &[u8]) -> Result<Tree, &'static str> {
+pub(crate) fn decode_tree(bytes: &[u8]) -> Result<Tree, &'static str> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("it is not a tree")?;
     let (hash, rest) = rest.split_first_chunk().ok_or(CUT)?;
     let mut left = Left(rest);
@@ -254,13 +255,13 @@ mod tests {
 
     #[test]
     fn a_tree_is_read_as_it_was_written_and_not_at_all_when_it_was_changed() {
-        let bytes = encode(&example());
-        assert_eq!(decode(&bytes), Ok(example()));
+        let bytes = encode_tree(&example());
+        assert_eq!(decode_tree(&bytes), Ok(example()));
         for at in 0..bytes.len() {
-            assert!(decode(&bytes[..at]).is_err(), "cut at {at}");
+            assert!(decode_tree(&bytes[..at]).is_err(), "cut at {at}");
             let mut bytes = bytes.clone();
             bytes[at] ^= 1;
-            assert!(decode(&bytes).is_err(), "changed at {at}");
+            assert!(decode_tree(&bytes).is_err(), "changed at {at}");
         }
     }
 
@@ -270,15 +271,15 @@ mod tests {
         for _ in 0..100_000 {
             bytes.extend_from_slice(b"\x01\x01xd\x00");
         }
-        assert!(decode(&bytes).is_err());
+        assert!(decode_tree(&bytes).is_err());
     }
 
     proptest::proptest! {
         #[test]
         fn any_bytes_are_read_without_a_panic(rest: Vec<u8>) {
             let bytes = [&MAGIC[..], &[0; 32], &rest].concat();
-            assert!(decode(&bytes).is_err());
-            assert!(decode(&rest).is_err());
+            assert!(decode_tree(&bytes).is_err());
+            assert!(decode_tree(&rest).is_err());
         }
     }
 }

@@ -4,6 +4,7 @@
 //! directory. The guard is put around the tools before the run begins, so that no call escapes it. The tools
 //! are stopped before the copy is judged, so that nothing of theirs writes to it any more.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bonded_host::HostError;
@@ -12,12 +13,12 @@ use bonded_work_rules::{CallStatus, WorkItem, bind, tool_trace};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt_copy::copy_and_run;
-use super::guard::{Guard, GuardedTools};
+use super::guard::{CopyKeeping, Guard, GuardedTools};
+use super::queued_attempt::queued_attempt;
 use super::save_point::SavePoints;
 use super::time_spent::{NOTED_EVERY, TimeSpent};
 use crate::plan::{Assignment, AttemptOutcome, EarlierAttempts, Level};
-use crate::publish::{Admission, WorkError};
-use crate::tree::TreeCopy;
+use crate::publish::{Admission, LeftCopy, WorkError};
 
 /// How far an attempt came.
 pub(super) enum AttemptEnd {
@@ -36,10 +37,13 @@ pub(super) async fn run_attempt(
     earlier: &EarlierAttempts,
     cancel: &CancellationToken,
 ) -> Result<AttemptEnd, WorkError> {
+    if let Some(queue) = level.queue {
+        return Box::pin(queued_attempt(level, item, earlier, queue, cancel)).await;
+    }
     let started = level.now();
     let (copy, id) = copy_and_run(level, item, earlier).await?;
     let copy = Arc::new(copy);
-    let mut assignment = match assign(level, item, earlier, &copy) {
+    let mut assignment = match assign(level, item, earlier, copy.path()) {
         Ok(assignment) => assignment,
         Err(why) => return Ok(failed(why)),
     };
@@ -49,11 +53,12 @@ pub(super) async fn run_attempt(
         ended_ops(&level.logs(&id).await?),
         stop.clone(),
         copy.clone(),
-        SavePoints::new(level.item_dir(item)),
+        CopyKeeping::Here(SavePoints::new(level.item_dir(item))),
     ));
     assignment.host.tools = Arc::new(GuardedTools {
         tools: assignment.host.tools.clone(),
         guard: guard.clone(),
+        dir: None,
     });
     let config = assignment.goal.config.clone();
     let spent = TimeSpent::read(&level.item_dir(item), &id)?;
@@ -77,7 +82,7 @@ pub(super) async fn run_attempt(
     let admission = Admission {
         level,
         item,
-        copy: &copy,
+        left: LeftCopy::Here(&copy),
         run: &run,
         mask: assignment.host.secrets.mask_of(run.config()),
         started,
@@ -94,13 +99,13 @@ pub(super) async fn run_attempt(
 ///
 /// The limits of the item are put over what the assigner chose. What came of earlier attempts stands at the end
 /// of the goal.
-fn assign(
+pub(super) fn assign(
     level: &Level<'_>,
     item: &WorkItem,
     earlier: &EarlierAttempts,
-    copy: &TreeCopy,
+    dir: &Path,
 ) -> Result<Assignment, String> {
-    let mut assignment = level.order.assigner.assign(item, copy.path())?;
+    let mut assignment = level.order.assigner.assign(item, dir)?;
     bind(&mut assignment.goal.config, item)?;
     if let Some(message) = earlier.message() {
         let text = format!("{}{message}", assignment.goal.text.as_str());
@@ -110,18 +115,19 @@ fn assign(
         plan: level.order.id.to_string(),
         item: item.id.to_string(),
         before_hash: level.before().hash(),
+        order: None,
     }));
     Ok(assignment)
 }
 
-fn failed(why: impl Into<String>) -> AttemptEnd {
+pub(super) fn failed(why: impl Into<String>) -> AttemptEnd {
     AttemptEnd::Ended(Box::new(AttemptOutcome::failed(why)))
 }
 
 /// What the run did before this process took it up counts; a call that is made again counts then.
 ///
 /// Over all logs of the item, those of the agents that it called too.
-fn ended_ops(logs: &[Vec<Entry>]) -> u64 {
+pub(super) fn ended_ops(logs: &[Vec<Entry>]) -> u64 {
     let calls = logs.iter().flat_map(|log| tool_trace(log));
     let ended = calls.filter(|call| call.status != CallStatus::Pending);
     ended.count() as u64

@@ -14,7 +14,7 @@ use bonded_work_rules::{Change, WorkItem};
 
 use super::save_point::{InterruptedCall, SavePointContents};
 use crate::plan::{EarlierAttempts, ItemAttempt, Level};
-use crate::publish::{WorkError, copy_with_changes};
+use crate::publish::{CopyMaking, WorkError, copy_with_changes};
 use crate::tree::TreeCopy;
 
 /// The item's copy of the tree and the run that works in it.
@@ -74,10 +74,16 @@ fn copy_of(
 ) -> Result<Option<TreeCopy>, WorkError> {
     let checkpoints = level.order.checkpoints;
     let known = known.filter(|it| it.run == *last);
-    if let Some(changes) = known.and_then(|it| it.admitted) {
-        return copy_with_changes(level, item, &changes, checkpoints);
-    }
     let name = item.id.as_str();
+    let making = CopyMaking {
+        copies: level.copies,
+        checkpoints,
+        frozen: level.frozen,
+        name,
+    };
+    if let Some(changes) = known.and_then(|it| it.admitted) {
+        return copy_with_changes(&making, &changes, checkpoints);
+    }
     let Some(copy) = level.copies.take_up(checkpoints, level.frozen, name)? else {
         return Ok(None);
     };
@@ -92,7 +98,7 @@ fn copy_of(
                 item_dir: &level.item_dir(item),
                 checkpoints,
             };
-            copy_with_changes(level, item, &changes, &contents)
+            copy_with_changes(&making, &changes, &contents)
         }
         InterruptedCall::Unknown => Ok(None),
     }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::attempt::AttemptEnd;
 use super::item::work_item;
+use crate::exchange::Exchange;
 use crate::plan::{AttemptOutcome, Level, WorkNews, WorkOrder};
 use crate::publish::{Sealer, WorkError};
 use crate::tree::Copies;
@@ -45,12 +46,21 @@ pub(super) async fn work_level(
         items: items.len(),
         before: frozen.tree.hash(),
     });
+    let queue = match &order.queue {
+        Some(queue) => {
+            let exchange = Exchange::new(order.store.clone(), order.id.clone());
+            let sent = exchange.send_tree(&frozen.tree, order.checkpoints);
+            Some((queue, sent.await?))
+        }
+        None => None,
+    };
     let ended = earlier.iter().map(|(id, it)| (id.clone(), it.status));
     let ended = ended.collect();
     let level = Level {
         order,
         frozen: &frozen,
         copies,
+        queue,
         history: sealer.history(),
         ended: &ended,
     };

@@ -19,11 +19,11 @@ use crate::tree::{Checkpoints, Contents, TreeCopy, TreeError};
 use bonded_host::regular;
 
 /// Where more than this was changed it is not saved; the item begins again then.
-const SAVED_BYTES_MAX: u64 = 256 * 1024 * 1024;
+pub(super) const SAVED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Which call of an item, of its own run or of one that it called.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct CallId {
+pub(super) struct CallId {
     run: RunId,
     turn: u32,
     call: u32,
@@ -31,7 +31,7 @@ struct CallId {
 
 /// Turn and number within the run, which are the same when the call is made again.
 impl CallId {
-    fn of(call: &Invocation) -> Self {
+    pub(super) fn of(call: &Invocation) -> Self {
         Self {
             run: call.run().clone(),
             turn: call.turn(),

@@ -105,7 +105,8 @@ impl Scene {
             }
             "store" | "run" | "worker" | "workers" => {
                 self.database = PostgresServer::shared().map(PostgresServer::database);
-                let is_made = first != "store" || ["queue", "agent", "copy"].contains(&inner);
+                let is_made =
+                    first != "store" || ["queue", "agent", "copy", "plan"].contains(&inner);
                 if let Some(database) = self.database.as_ref().filter(|_| is_made) {
                     let owner = database.address("owner");
                     self.shell(&format!("bonded store init --grant app --store '{owner}'"));
@@ -327,6 +328,7 @@ fn needs_server(line: &str) -> bool {
         "bonded worker",
         "bonded store queue",
         "bonded store agent",
+        "bonded store plan",
         "bonded run --detach",
     ];
     words.iter().any(|word| line.starts_with(word))
