@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use bonded_kernel::{Hash, RunId};
-use bonded_state::{HeldPlan, ObjectPiece, PlanObjects, StoreError};
+use bonded_state::{HeldPlan, ObjectPiece, PlanObjects, ServerProblem, StoreError};
 use futures_util::future::BoxFuture;
 use tokio_postgres::Row;
 
 use crate::parameter::SqlValues;
+use crate::run_layout::RUNS;
+use crate::schema;
 use crate::server::Server;
 use crate::store::PostgresStore;
 
@@ -37,13 +39,33 @@ const HELD: &str = "SELECT plan, count(DISTINCT hash), coalesce(sum(length(bytes
 const REMOVE: &str = "SELECT bonded.remove_objects($1)";
 
 impl Server {
+    /// A store that can be used, and is of a version before there was a place for contents, says so.
+    async fn ask_place(
+        &self,
+        sql: &'static str,
+        values: SqlValues<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let asked = self.read(sql, values).await;
+        asked.map_err(|error| match error {
+            StoreError::Server {
+                at,
+                problem: ServerProblem::NoStore,
+            } => {
+                let (found, known) = (RUNS.usable_from, schema::known(RUNS));
+                let problem = ServerProblem::OlderFormat { found, known };
+                StoreError::Server { at, problem }
+            }
+            other => other,
+        })
+    }
+
     async fn put_pieces(&self, plan: &str, pieces: &[ObjectPiece]) -> Result<(), StoreError> {
         let hashes: Vec<&[u8]> = pieces.iter().map(|it| &it.hash.as_bytes()[..]).collect();
         let numbers: Vec<i32> = pieces.iter().map(|it| it.number as i32).collect();
         let counts: Vec<i32> = pieces.iter().map(|it| it.count as i32).collect();
         let bytes: Vec<&[u8]> = pieces.iter().map(|it| &it.bytes[..]).collect();
         let values: SqlValues<'_> = &[&plan, &hashes, &numbers, &counts, &bytes];
-        self.read(PUT, values).await.map(drop)
+        self.ask_place(PUT, values).await.map(drop)
     }
 
     /// A claim of this process that is made anew meanwhile, because the answer to an append was lost, is still its own.
@@ -53,7 +75,7 @@ impl Server {
             let held = self.held.get(run).ok_or_else(taken_over)?;
             let hash = &state.as_bytes()[..];
             let values: SqlValues<'_> = &[&held.key, &held.epoch, &held.worker, &hash];
-            if !self.read(LEAVE, values).await?.is_empty() {
+            if !self.ask_place(LEAVE, values).await?.is_empty() {
                 return Ok(());
             }
             let now = self.held.get(run).map(|it| it.epoch);
@@ -91,7 +113,9 @@ impl PlanObjects for PostgresStore {
     ) -> BoxFuture<'a, Result<Vec<Hash>, StoreError>> {
         let (server, plan) = (Arc::clone(&self.server), plan.to_owned());
         Box::pin(self.ask(async move {
-            let rows = server.read(ABSENT, &[&plan, &bytes_of(&contents)]).await?;
+            let rows = server
+                .ask_place(ABSENT, &[&plan, &bytes_of(&contents)])
+                .await?;
             Ok(rows.iter().map(hash_of).collect())
         }))
     }
@@ -115,7 +139,7 @@ impl PlanObjects for PostgresStore {
         Box::pin(self.ask(async move {
             let number = i32::try_from(number).unwrap_or(i32::MAX);
             let values: SqlValues<'_> = &[&plan, &bytes_of(&contents), &number];
-            let rows = server.read(GET, values).await?;
+            let rows = server.ask_place(GET, values).await?;
             Ok(rows.iter().map(piece_of).collect())
         }))
     }
@@ -128,7 +152,7 @@ impl PlanObjects for PostgresStore {
     fn left<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<Hash>, StoreError>> {
         let (server, run) = (Arc::clone(&self.server), run.clone());
         Box::pin(self.ask(async move {
-            let rows = server.read(LEFT, &[&run.as_str()]).await?;
+            let rows = server.ask_place(LEFT, &[&run.as_str()]).await?;
             Ok(rows.first().map(hash_of))
         }))
     }
@@ -136,7 +160,7 @@ impl PlanObjects for PostgresStore {
     fn held_plans(&self) -> BoxFuture<'_, Result<Vec<HeldPlan>, StoreError>> {
         let server = Arc::clone(&self.server);
         Box::pin(self.ask(async move {
-            let rows = server.read(HELD, &[]).await?;
+            let rows = server.ask_place(HELD, &[]).await?;
             let held = |row: &Row| HeldPlan {
                 plan: row.get(0),
                 contents: row.get::<_, i64>(1).unsigned_abs(),
@@ -149,6 +173,9 @@ impl PlanObjects for PostgresStore {
     fn remove<'a>(&'a self, plan: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
         let (server, plan) = (Arc::clone(&self.server), plan.to_owned());
         Box::pin(self.ask(async move {
+            // Where there is no place, there is no such function either.
+            let none: &[Vec<u8>] = &[];
+            server.ask_place(ABSENT, &[&plan, &none]).await?;
             let rows = server.read(REMOVE, &[&plan]).await?;
             Ok(rows.first().is_some_and(|row| row.get(0)))
         }))

@@ -14,4 +14,5 @@ const MIGRATIONS: [&str; 4] = [
 pub(crate) const RUNS: SchemaLayout = SchemaLayout {
     schema: "bonded",
     migrations: &MIGRATIONS,
+    usable_from: 3,
 };

@@ -19,19 +19,19 @@ pub(crate) fn known(layout: SchemaLayout) -> u32 {
     layout.migrations.len() as u32
 }
 
-/// Refuses a schema that is not of this version.
+/// Refuses a schema that this program cannot use.
 pub(crate) async fn check(address: &Address, client: &Client) -> Result<(), StoreError> {
     let rows = asking::ask(address, client, &version(address.layout), &[]).await;
     let rows = rows.map_err(|error| fault::of(address, &error))?;
     let version = rows.first().map(|row| row.get::<_, i32>(0));
     let found = version.unwrap_or_default().unsigned_abs();
     let known = known(address.layout);
-    match found.cmp(&known) {
-        std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Greater => Err(newer(address, found)),
-        std::cmp::Ordering::Less => {
-            Err(address.problem(ServerProblem::OlderFormat { found, known }))
-        }
+    if found > known {
+        return Err(newer(address, found));
+    }
+    match found < address.layout.usable_from {
+        true => Err(address.problem(ServerProblem::OlderFormat { found, known })),
+        false => Ok(()),
     }
 }
 

@@ -27,6 +27,9 @@ pub struct SchemaLayout {
     pub schema: &'static str,
     /// One script for each version, in which the schema is looked through first. The table `migration` is there already.
     pub migrations: &'static [&'static str],
+    /// The oldest version that this program can use. Later ones only added tables, so that programs of two releases use a store
+    /// while it is brought up to date; what needs them is refused where it is asked for.
+    pub usable_from: u32,
 }
 
 /// Why a statement was not carried out.

@@ -71,6 +71,7 @@ pub use write::{CommittedWrite, IdempotencyKey, Write, WriteOutcome};
 pub const SERVER_SCHEMA: SchemaLayout = SchemaLayout {
     schema: "bonded_workspace",
     migrations: &[include_str!("store/server_001.sql")],
+    usable_from: 1,
 };
 
 impl WorkspaceStore {

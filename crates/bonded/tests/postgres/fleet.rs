@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use bonded_testkit::patience::wait_until;
 use bonded_testkit::place::{call, done, finish, of_kind, program, start, with};
+use bonded_testkit::postgres::PostgresServer;
 use bonded_testkit::process::Process;
 use bonded_testkit::rng::{Rng, number, seed, tell};
 use rustix::process::Signal;
@@ -53,8 +54,12 @@ impl Fleet {
     fn new() -> Option<Self> {
         let other = std::env::var_os("BONDED_FLEET_OTHER").map(PathBuf::from);
         let workers = number("BONDED_FLEET_WORKERS").unwrap_or(WORKERS_DEFAULT);
+        let database = PostgresServer::shared()?.database();
+        let address = format!("{}&bonded_lease_ms={LEASE_MS}", database.address("app"));
+        // The older program makes the store, which the newer one must be able to use as it is.
+        let maker = other.clone().unwrap_or_else(program);
         Some(Self {
-            shop: Shop::new(LEASE_MS)?,
+            shop: Shop::made_by(&maker, database, &address),
             programs: [program()].into_iter().chain(other).collect(),
             workers: workers as usize,
             kills: number("BONDED_FLEET_KILLS").unwrap_or(KILLS_DEFAULT),

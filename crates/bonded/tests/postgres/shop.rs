@@ -1,10 +1,11 @@
 //! A place whose runs are kept on a server.
 
+use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
 use bonded_testkit::patience::{PATIENCE, wait_until};
-use bonded_testkit::place::{Done, Place, finish, parse, start};
+use bonded_testkit::place::{Done, Place, finish, parse, program, start};
 use bonded_testkit::postgres::{Database, PostgresServer};
 use bonded_testkit::process::Process;
 use serde_json::Value;
@@ -24,10 +25,14 @@ impl Shop {
 
     /// A store in this database, which is used at this address.
     pub(crate) fn at(database: Database, address: &str) -> Self {
+        Self::made_by(&program(), database, address)
+    }
+
+    /// The same, made by this build of the program.
+    pub(crate) fn made_by(program: &Path, database: Database, address: &str) -> Self {
         let owner = Place::with_store(&database.address("owner"));
-        owner
-            .bonded(&["store", "init", "--grant", "app"])
-            .succeeds();
+        let words = ["store", "init", "--grant", "app"];
+        finish(start(&mut owner.command_of(program, &words))).succeeds();
         let place = Place::with_store(address);
         Self { place, database }
     }

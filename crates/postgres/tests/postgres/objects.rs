@@ -22,6 +22,35 @@ fn piece(content: &[u8], number: u32, count: u32) -> ObjectPiece {
 }
 
 #[tokio::test]
+async fn a_store_of_the_release_before_is_used_but_for_what_it_has_no_place_for() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    place.sql(
+        "DROP FUNCTION bonded.remove_objects; DROP TABLE bonded.object, bonded.copy_state; \
+         DELETE FROM bonded.migration WHERE version = 4",
+    );
+    let store = place.open();
+    let log = Log::start("r", "goal");
+    log.append_all(&store).await;
+    let refused = [
+        store.put("p", vec![piece(b"it", 0, 1)]).await.err(),
+        store.held_plans().await.err(),
+        store.remove("p").await.err(),
+        store.left(&log.id).await.err(),
+    ];
+    for error in refused {
+        let error = error.expect("there is no place").to_string();
+        assert!(
+            error.contains("has format 3, this build needs 4"),
+            "{error}"
+        );
+    }
+    place.init().await.expect("it is brought up to date");
+    assert_eq!(store.held_plans().await, Ok(vec![]));
+}
+
+#[tokio::test]
 async fn a_content_is_there_when_its_last_piece_is_and_stays_as_it_was_put() {
     let Some(place) = Place::new().await else {
         return;

@@ -18,6 +18,7 @@ const LAYOUT: SchemaLayout = SchemaLayout {
          GRANT USAGE ON SCHEMA shelf TO bonded_app; GRANT SELECT ON shelf.migration TO bonded_app; \
          GRANT SELECT, INSERT, UPDATE ON shelf.book TO bonded_app",
     ],
+    usable_from: 1,
 };
 
 async fn pooled(ignored: &str) -> Option<(Place, Pooler)> {

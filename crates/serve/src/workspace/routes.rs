@@ -353,7 +353,7 @@ mod tests {
     use crate::workspace::api::health::OPENAPI;
 
     fn document() -> Value {
-        serde_json::from_str(OPENAPI).expect("the document is JSON")
+        serde_json::from_str(&OPENAPI).expect("the document is JSON")
     }
 
     #[test]

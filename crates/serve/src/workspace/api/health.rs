@@ -3,13 +3,24 @@
 //! The first two are for whatever watches the server, and are open to everybody; so they say nothing about what it
 //! holds.
 
+use std::io::Read as _;
+use std::sync::LazyLock;
+
+use flate2::read::GzDecoder;
+
 use crate::json_api::answer::{JsonText, OkJson};
 use crate::json_api::refusal::ApiRefusal;
 use crate::workspace::ask::WorkspaceAsk;
 use crate::workspace::dto::{Alive, Health, Readiness, Ready, ReadyProvider};
 
-/// What clients and tests hold the server to.
-pub(in crate::workspace) const OPENAPI: &str = include_str!("../../../../../docs/openapi.json");
+/// What clients and tests hold the server to: `docs/openapi.json`, as it was compiled in.
+pub(in crate::workspace) static OPENAPI: LazyLock<String> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json.gz"));
+    let mut text = String::new();
+    // What we compressed ourselves can be read.
+    let _whole = GzDecoder::new(packed.as_slice()).read_to_string(&mut text);
+    text
+});
 
 /// That it answers is the answer.
 pub(in crate::workspace) async fn alive(_: WorkspaceAsk) -> Result<OkJson<Health>, ApiRefusal> {
@@ -41,7 +52,7 @@ pub(in crate::workspace) async fn ready(ask: WorkspaceAsk) -> Result<OkJson<Read
     }))
 }
 
-/// The text of the file, as it was compiled in.
+/// The text of the file.
 pub(in crate::workspace) async fn openapi(_: WorkspaceAsk) -> Result<JsonText, ApiRefusal> {
-    Ok(JsonText(OPENAPI))
+    Ok(JsonText(&OPENAPI))
 }
