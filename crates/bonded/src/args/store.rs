@@ -66,7 +66,7 @@ Examples:
     Adopt(StoreAdoptArgs),
     /// List the plans whose trees workers were sent, or remove what was sent for one
     ///
-    /// What was sent for a plan is removed when the plan has ended. It stays of one that nobody resumes.
+    /// What was sent for a plan is removed when the plan has ended. It stays if the plan is never resumed.
     #[command(after_help = "\
 Examples:
   bonded store plan

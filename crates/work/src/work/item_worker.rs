@@ -244,8 +244,7 @@ struct GuardedItem {
 }
 
 /// Why a run ends whose copy nobody can make again.
-const LOST: &str =
-    "its worker is gone, and calls were under way in its copy that nobody can tell apart";
+const LOST: &str = "its worker is gone, and calls in its copy overlapped at that moment";
 
 async fn end(host: &Host, id: &RunId, why: &str) -> Result<Run, WorkError> {
     Ok(host.cancel(id, why).await?)
