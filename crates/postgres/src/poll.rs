@@ -1,5 +1,5 @@
 //! Waiting for a run to continue: own appends wake at once, other processes tell of theirs, and one look at the server now
-//! and then finds what nobody told of.
+//! and then finds what was not told.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -65,7 +65,8 @@ fn a_store_that_is_copied_to_a_server_and_back_has_the_same_runs() {
     let back = place.path("back.db").display().to_string();
     let there = copy(&place, &file, &server, &[]);
     there.succeeds();
-    there.says("2 runs in all; logs that were read again there: 2");
+    there.says("copied 2 of 2 runs");
+    there.says("logs read back and verified: 2");
     let json = copy(&place, &server, &back, &["--json"]).json();
     assert_eq!(
         (&json["outcome"], &json["verified"]),
@@ -192,7 +193,7 @@ fn a_run_that_has_not_ended_continues_in_one_store_only() {
         assert!(early.stderr.contains("driven just now"), "{early:?}");
     }
     drop(driver.end(Signal::KILL));
-    copy(&place, &file, &server, &[]).says("continues in FROM");
+    copy(&place, &file, &server, &[]).says("continue in FROM");
     let there = &shop.place;
     for words in [&["resume", "run"][..], &["cancel", "run"]] {
         there.bonded(words).fails_with(3, "run-elsewhere");
@@ -224,7 +225,7 @@ fn queued_runs_and_limits_move_to_the_queues_of_another_server() {
     let limit = ["store", "queue", "nightly", "--concurrent", "3"];
     old.place.bonded(&limit).succeeds();
     let (from, to) = (old.place.store(), new.place.store());
-    copy(&old.place, &from, &to, &[]).says("continues in FROM");
+    copy(&old.place, &from, &to, &[]).says("continue in FROM");
     let queued =
         "SELECT queue, submitter, needs, state FROM bonded.drive JOIN bonded.lane USING (lane)";
     assert_eq!(new.database.sql(queued), "nightly|ann|{gpu}|10");
@@ -245,7 +246,7 @@ fn queued_runs_and_limits_move_to_the_queues_of_another_server() {
     let file = new.place.path("file.db").display().to_string();
     let moved = copy(&new.place, &to, &file, &["--move"]);
     moved.succeeds();
-    moved.says("a file has none: continue it by hand");
+    moved.says("a file has no queues: resume them");
     let at_hand = Place::with_store(&file);
     at_hand.bonded(&["resume", "third"]).succeeds();
 }

@@ -134,37 +134,33 @@ fn outcome(tally: &CopyTally) -> &'static str {
 }
 
 fn summary(tally: &CopyTally, limits: usize) -> Vec<String> {
-    let (entries, of) = (tally.entries, runs(tally.copied));
-    let (all, verified) = (runs(tally.runs), tally.verified);
+    let (copied, entries, verified) = (tally.copied, tally.entries, tally.verified);
+    let all = runs(tally.runs);
     let mut lines = vec![format!(
-        "copied: {entries} entries of {of}, {all} in all; logs that were read again there: {verified}"
+        "copied {copied} of {all}, {entries} log entries; logs read back and verified: {verified}"
     )];
-    let mut say = |count: u64, what: &str| {
+    let mut say = |what: &str, count: u64| {
         if count > 0 {
-            lines.push(format!("{}: {what}", runs(count)));
+            lines.push(format!("{what}: {count}"));
         }
     };
     say(
+        "not ended, handed over: continue in TO, no longer in FROM",
         tally.moved,
-        "not ended; continues in TO, and no longer in FROM",
     );
     say(
+        "not ended, continue in FROM until you hand them over with --move",
         tally.set_aside,
-        "not ended; continues in FROM until you move it: --move",
     );
     say(
+        "not ended, continue in the store that they were moved to before",
         tally.moved_elsewhere,
-        "not ended; continues in the store that it was moved to before",
     );
     say(
+        "were queued, and a file has no queues: resume them with bonded resume RUN",
         tally.left_queue,
-        "waited in a queue, and a file has none: continue it by hand, bonded resume RUN",
     );
-    if limits > 0 {
-        lines.push(format!(
-            "limits of queues and agents that were copied: {limits}"
-        ));
-    }
+    say("limits of queues and agents copied", limits as u64);
     lines
 }
 
