@@ -90,8 +90,8 @@ impl LeaseHandle {
         let Some(found) = found.await? else {
             return Err(StoreError::UnknownRun { run: run.clone() });
         };
-        if held.is_some_and(|held| held.epoch != found.epoch) {
-            return Err(StoreError::TakenOver { run: run.clone() });
+        if let Some(held) = held.filter(|held| held.epoch != found.epoch) {
+            return Err(self.taken_over(run, Some(held)));
         }
         append.check_head(found.head)?;
         Err(StoreError::Conflict {
@@ -99,6 +99,13 @@ impl LeaseHandle {
             expected: append.expected.seq,
             found: found.head.seq,
         })
+    }
+
+    fn taken_over(&self, run: &RunId, held: Option<&HeldLease>) -> StoreError {
+        if let Some(held) = held {
+            self.lose_claim(run, held.worker, held.epoch);
+        }
+        StoreError::TakenOver { run: run.clone() }
     }
 
     async fn settle(
@@ -130,7 +137,7 @@ impl LeaseHandle {
             None => it.standing(&id),
         });
         let Some(found) = found.await? else {
-            return Err(StoreError::TakenOver { run: run.clone() });
+            return Err(self.taken_over(run, held));
         };
         if let Some(held) = held {
             self.hold(run, held.worker, found.epoch);

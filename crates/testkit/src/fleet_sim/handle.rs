@@ -123,6 +123,16 @@ impl LeaseHandle {
         counted.worker == Some(worker) && self.member.now() < counted.until
     }
 
+    /// The process may hold the run again under a later claim, which is another driver's.
+    pub(super) fn lose_claim(&self, run: &RunId, worker: i64, epoch: i64) {
+        let mut all = self.all_held();
+        let is_it = |known: &HeldLease| known.worker == worker && known.epoch <= epoch;
+        if all.get(run).is_some_and(is_it) {
+            all.remove(run);
+        }
+        self.in_doubt.store(true, Ordering::Relaxed);
+    }
+
     fn counted(&self) -> Counted {
         self.counted.borrow().clone()
     }
@@ -306,6 +316,7 @@ impl LeaseHandle {
             alarm.as_mut().poll(context)
         })
         .await;
+        self.lose_claim(run, worker, i64::MAX);
         StoreError::LeaseLost {
             run: run.clone(),
             why: "simulated".into(),
