@@ -92,7 +92,7 @@ fn thousands_of_seeded_fleets_keep_every_promise() {
 
 #[test]
 fn the_same_seed_gives_the_same_fleet() {
-    for seed in 1..=10 {
+    for seed in 2_820..2_835 {
         let (one, other) = (FleetWorld::new(seed).play(), FleetWorld::new(seed).play());
         assert_eq!((one.feats, one.wrong), (other.feats, other.wrong), "{seed}");
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bonded_kernel::RunId;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::fleet_plan::FleetSabotage;
@@ -48,8 +48,8 @@ pub(super) struct LeaseServer {
     began: Instant,
     sabotage: FleetSabotage,
     machines: Mutex<Machines>,
-    /// Changes when the standby has caught up, or has taken over.
-    level: watch::Sender<()>,
+    /// Told when the standby has caught up, or has taken over. Unlike other channels it wakes in the order of waiting.
+    level: Notify,
 }
 
 impl LeaseServer {
@@ -58,7 +58,7 @@ impl LeaseServer {
             began: Instant::now(),
             sabotage,
             machines: Mutex::default(),
-            level: watch::Sender::default(),
+            level: Notify::new(),
         }
     }
 
@@ -94,10 +94,8 @@ impl LeaseServer {
         self.machines().waiting += 1;
         tokio::spawn(async move {
             tokio::time::sleep(manner.lock).await;
-            let mut level = server.level.subscribe();
             while manner.is_write && server.machines().standby.is_some() {
-                // The server outlives every statement.
-                let _changed = level.changed().await;
+                server.level.notified().await;
             }
             server.machines().waiting -= 1;
             if server.machines().term == term {
@@ -132,7 +130,7 @@ impl LeaseServer {
             let mut machines = server.machines();
             if machines.term == term {
                 machines.standby = None;
-                server.level.send_replace(());
+                server.level.notify_waiters();
             }
         });
     }
@@ -146,7 +144,7 @@ impl LeaseServer {
             // What was never answered was no claim.
             machines.epochs.clear();
         }
-        self.level.send_replace(());
+        self.level.notify_waiters();
     }
 
     /// Whether nothing is under way any more that went wrong.
