@@ -110,7 +110,7 @@ impl<'a> Unfolding<'a> {
         let terms = LeaseTerms { length: plan.lease };
         let handle = LeaseHandle::new(guest, terms, plan.sabotage, Arc::clone(&acknowledged));
         let guest = FleetLife::new(Arc::new(handle), Arc::clone(&seen), 0, vec![]);
-        let runs = (0..plan.turns.len()).map(|nth| format!("run-{}-{nth}", seed));
+        let runs = (0..plan.turns.len()).map(|nth| format!("run-{seed}-{nth}"));
         let runs = runs.map(|id| RunId::new(&id).expect("digits name a run"));
         Self {
             seed: *seed,
