@@ -19,13 +19,16 @@ pub(crate) fn sim(words: &[String]) -> Result<(), Fault> {
     let options = Options::parse(words, &["--seeds", "--from"])?;
     let seeds = options.number("--seeds")?.unwrap_or(SEEDS_DEFAULT);
     let from: u64 = options.number("--from")?.unwrap_or(0);
-    let mut command = release_test("bonded-testkit", "simulation");
-    command
-        .env("BONDED_SIM_SEEDS", seeds.to_string())
-        .env("BONDED_SIM_FROM", from.to_string());
-    stage(&format!("{seeds} seeded worlds from {from} on"), || {
-        run(command)
-    })
+    for (test, worlds) in [("simulation", "worlds"), ("leases", "fleets")] {
+        let mut command = release_test("bonded-testkit", test);
+        command
+            .env("BONDED_SIM_SEEDS", seeds.to_string())
+            .env("BONDED_SIM_FROM", from.to_string());
+        stage(&format!("{seeds} seeded {worlds} from {from} on"), || {
+            run(command)
+        })?;
+    }
+    Ok(())
 }
 
 pub(crate) fn crash(words: &[String]) -> Result<(), Fault> {

@@ -137,7 +137,7 @@ impl<'a> Driver<'a> {
                 }
                 Woken::LogChanged => self.reload(self.run.head()).await?,
                 Woken::Paused | Woken::Interrupted => return self.let_go().await,
-                Woken::Lost(error) => return Err(self.give_up(error).await),
+                Woken::Lost(error) => return Err(self.give_up(error)),
             };
         }
     }
@@ -381,13 +381,12 @@ impl<'a> Driver<'a> {
         wave.or_else(|| begins.then(|| Wave::begin(self)))
     }
 
-    /// The store is told that this process does not count on the run any more.
-    async fn give_up(&mut self, error: StoreError) -> HostError {
+    /// Nothing is released: the store knows which claim was lost, and this process may hold the run under another one, for
+    /// another driver.
+    fn give_up(&mut self, error: StoreError) -> HostError {
         if let Some(watched) = &mut self.watched {
             watched.lost();
         }
-        // What cannot be released is free when its lease ends.
-        let _released = self.host.store.release(self.run.id()).await;
         if let StoreError::TakenOver { run } = error {
             return HostError::TakenOver { run };
         }
@@ -406,7 +405,7 @@ impl<'a> Driver<'a> {
             error = host.store.lost(&id) => error,
             effect = self.make_durable(step) => return effect,
         };
-        Err(self.give_up(lost).await)
+        Err(self.give_up(lost))
     }
 
     /// A store may fail before or after its commit, and another process may have written meanwhile. The
@@ -419,7 +418,7 @@ impl<'a> Driver<'a> {
                 // What the open file says is in a file that nobody finds again.
                 Err(error @ StoreError::Replaced { .. }) => return Err(error.into()),
                 // Whatever the log says, its effects are another's.
-                Err(error @ StoreError::TakenOver { .. }) => return Err(self.give_up(error).await),
+                Err(error @ StoreError::TakenOver { .. }) => return Err(self.give_up(error)),
                 Err(error) => error,
             };
             let head = self.head().await?;

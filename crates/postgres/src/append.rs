@@ -397,8 +397,8 @@ impl Server {
         let Some(row) = rows.first() else {
             return Err(StoreError::UnknownRun { run: run.clone() });
         };
-        if held.is_some_and(|held| held.epoch != row.get::<_, i64>("epoch")) {
-            return Err(StoreError::TakenOver { run: run.clone() });
+        if let Some(held) = held.filter(|held| held.epoch != row.get::<_, i64>("epoch")) {
+            return Err(self.taken_over(run, Some(held)));
         }
         let found = head_of(row, "head", "hash");
         append.check_head(found)?;
@@ -439,7 +439,7 @@ impl Server {
             None => self.read(SETTLE_AS_GUEST, &[&key]).await?,
         };
         let Some(row) = rows.first() else {
-            return Err(StoreError::TakenOver { run: run.clone() });
+            return Err(self.taken_over(run, held));
         };
         let claim = held.map(|held| HeldRun {
             epoch: row.get("epoch"),
@@ -453,6 +453,14 @@ impl Server {
 }
 
 impl Server {
+    /// What was held is lost, and only that.
+    fn taken_over(&self, run: &RunId, held: Option<&HeldRun>) -> StoreError {
+        if let Some(held) = held {
+            self.lose_claim(run, held);
+        }
+        StoreError::TakenOver { run: run.clone() }
+    }
+
     /// Where the log of a run stands, if an append of this process is in doubt.
     pub(crate) async fn settle_doubt(&self, run: &RunId) -> Result<Option<Head>, StoreError> {
         if self.doubts.get(run).is_none() {

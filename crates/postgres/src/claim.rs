@@ -84,6 +84,12 @@ impl Server {
         })
     }
 
+    /// By its row the run may still be ours as long as this process lives: the next take finds it.
+    pub(crate) fn lose_claim(&self, run: &RunId, lost: &HeldRun) {
+        self.held.forget_lost(run, lost);
+        self.taking.doubt();
+    }
+
     pub(crate) async fn release(&self, run: &RunId) -> Result<(), StoreError> {
         let Some(held) = self.held.get(run) else {
             return self.get(run).await.map(|_| ());

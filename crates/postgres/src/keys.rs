@@ -55,6 +55,15 @@ impl HeldRuns {
         all.insert(run.clone(), HeldRun { turn, ..held });
     }
 
+    /// Forgets a claim that was lost. The process may hold the run again under a later one, which is another driver's.
+    pub(crate) fn forget_lost(&self, run: &RunId, lost: &HeldRun) {
+        let mut all = self.all();
+        let is_it = |known: &HeldRun| known.worker == lost.worker && known.epoch <= lost.epoch;
+        if all.get(run).is_some_and(is_it) {
+            all.remove(run);
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.all().is_empty()
     }

@@ -7,14 +7,11 @@
 use std::time::Duration;
 
 use bonded_kernel::RunId;
-use bonded_state::StoreError;
+use bonded_state::{LeaseTerms, StoreError};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{Mutex, watch};
 
 use crate::keys::HeldRun;
-
-/// The part of a lease that is left for stopping.
-const MARGIN: u32 = 10;
 
 /// The time since the machine started. It runs on while the machine sleeps, unlike that of the standard library.
 pub(crate) fn now() -> Duration {
@@ -42,7 +39,7 @@ impl Standing {
 
 #[derive(Debug)]
 pub(crate) struct Lease {
-    pub(crate) length: Duration,
+    pub(crate) terms: LeaseTerms,
     pub(crate) standing: watch::Sender<Standing>,
     /// Taken by who makes the row, so that there is one.
     pub(crate) making: Mutex<()>,
@@ -51,7 +48,7 @@ pub(crate) struct Lease {
 impl Lease {
     pub(crate) fn new(length: Duration) -> Self {
         Self {
-            length,
+            terms: LeaseTerms { length },
             standing: watch::Sender::default(),
             making: Mutex::default(),
         }
@@ -75,7 +72,7 @@ impl Lease {
     pub(crate) fn renewed(&self, worker: i64, sent: Duration) -> Standing {
         Standing {
             worker: Some(worker),
-            until: sent + self.length - self.length / MARGIN,
+            until: self.terms.until(sent),
             why: "the process was stopped".into(),
         }
     }

@@ -20,9 +20,6 @@ const RENEW: &str = "UPDATE bonded.worker SET expires = clock_timestamp() + $2::
 
 const RETIRE: &str = "UPDATE bonded.worker SET dead = true WHERE id = $1 RETURNING id";
 
-/// How often a lease is renewed while it lasts.
-const RENEWALS: u32 = 3;
-
 /// How long a process that ends waits to say so.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -34,7 +31,7 @@ impl Server {
             return Ok(worker);
         }
         let name = name();
-        let seconds = self.lease.length.as_secs_f64();
+        let seconds = self.lease.terms.length.as_secs_f64();
         let offer = self.offer.get();
         let queues = offer.map(|offer| &offer.queues);
         let labels = offer.map(|offer| &offer.labels);
@@ -56,7 +53,7 @@ impl Server {
     /// Renews the lease of a worker until it is lost.
     async fn keep(self: Arc<Self>, worker: i64) {
         let lease = &self.lease;
-        let pause = lease.length / RENEWALS;
+        let pause = lease.terms.pause();
         let mut wait = pause;
         while lease.worker() == Some(worker) {
             tokio::time::sleep(wait).await;
@@ -74,7 +71,7 @@ impl Server {
                 Ok(false) => return lease.lose(worker, Some("the server says that it is over")),
                 Err(why) => {
                     lease.change(worker, |standing| standing.why = why);
-                    pause / RENEWALS
+                    lease.terms.pause_after_failure()
                 }
             };
         }
@@ -82,7 +79,7 @@ impl Server {
 
     /// Whether the server has renewed the lease; an error in words where it did not say.
     async fn renew(&self, worker: i64, patience: Duration) -> Result<bool, String> {
-        let seconds = self.lease.length.as_secs_f64();
+        let seconds = self.lease.terms.length.as_secs_f64();
         let pool = &self.pools.lease;
         let renewal = async {
             let connection = connection::take(&self.address, pool, self.access).await?;

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::address::Address;
 use crate::connection::ServerAccess;
+use crate::keys::HeldRun;
 use crate::server::Server;
 
 /// The log of all runs on a server. Dropping it frees the runs that it holds.
@@ -196,7 +197,13 @@ impl Store for PostgresStore {
     fn lost<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, StoreError> {
         Box::pin(async move {
             match self.server.held.get(run) {
-                Some(held) => self.server.lease.lost(run, &held).await,
+                Some(held) => {
+                    let lost = self.server.lease.lost(run, &held).await;
+                    // Whatever claim this worker had.
+                    let epoch = i64::MAX;
+                    self.server.lose_claim(run, &HeldRun { epoch, ..held });
+                    lost
+                }
                 None => std::future::pending().await,
             }
         })

@@ -16,6 +16,7 @@ pub mod clients;
 pub mod disturbance;
 pub mod done;
 pub mod embeddings;
+pub mod fleet_sim;
 pub mod http;
 mod invocation;
 pub mod issuer;
