@@ -76,11 +76,12 @@ async fn what_other_clients_left_in_a_connection_does_not_count() {
          CREATE TRIGGER note BEFORE INSERT ON bonded.step FOR EACH ROW EXECUTE FUNCTION note(); \
          DROP ROLE IF EXISTS other; CREATE ROLE other; GRANT other TO app",
     );
+    // The timeout comes last: it would hold for what follows.
     leave_behind(
         place.database.server,
         &through,
         "SET synchronous_commit = off; SET search_path = pg_temp; SET default_transaction_isolation = serializable; \
-         SET default_transaction_read_only = on; SET statement_timeout = 1; SET ROLE other",
+         SET default_transaction_read_only = on; SET ROLE other; SET statement_timeout = 1",
     );
     let store = open(&through).expect("it opens");
     let log = Log::with_turns("r", 3);
