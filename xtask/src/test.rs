@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -102,19 +103,11 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
         debian::Prometheus::install()
     })?;
     stage("format", || run(cargo(["fmt", "--all", "--check"])))?;
-    stage("lints", lints)?;
-    stage("dependencies", dependencies::check)?;
     let mut tests = Setting {
         variables: cargo([]),
         arguments: vec![],
         spares: is_all,
     };
-    stage("client SDKs and MCP servers", || {
-        let sdks = sdk::install()?;
-        sdks.tell(&mut tests.variables);
-        mcp_servers::install(&sdks)?.tell(&mut tests.variables);
-        Ok(())
-    })?;
     let mut build = cargo(["test", "--workspace", "--no-run"]);
     if !is_all {
         tests.variables.env("BONDED_SIM_SEEDS", TEST_WORLDS);
@@ -133,17 +126,48 @@ pub(crate) fn test(words: &[String]) -> Result<(), Fault> {
         }
     }
     let mut programs = vec![];
-    stage("build of the tests", || {
-        programs = programs::built(build)?;
-        Ok(())
+    let fetch = || {
+        stage("client SDKs and MCP servers", || {
+            fetch(&mut tests.variables)
+        })
+    };
+    beside(fetch, || {
+        stage("lints", lints)?;
+        stage("dependencies", dependencies::check)?;
+        stage("build of the tests", || {
+            programs = programs::built(build)?;
+            Ok(())
+        })
     })?;
     stage("tests", || retry::test(programs, &tests))?;
     if is_all {
         let examples = cargo(["test", "--workspace", "--doc"]);
-        stage("examples in comments", || run(examples))?;
-        stage("rustdoc", rustdoc)?;
+        let examples = || stage("examples in comments", || run(examples));
+        // The examples of one crate are looked for after those of another.
+        beside(examples, || stage("rustdoc", rustdoc))?;
     }
     stage("docs", docs::check)
+}
+
+/// Does two things at once. Both come to their ends.
+fn beside(
+    one: impl FnOnce() -> Result<(), Fault> + Send,
+    other: impl FnOnce() -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    std::thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        let one = one.join().unwrap_or_else(|panic| resume_unwind(panic));
+        other.and(one)
+    })
+}
+
+/// What waits for the network more than for a processor.
+fn fetch(variables: &mut Command) -> Result<(), Fault> {
+    let sdks = sdk::install()?;
+    sdks.tell(variables);
+    mcp_servers::install(&sdks)?.tell(variables);
+    Ok(())
 }
 
 /// A link in a doc comment that leads nowhere is a sentence that is not true.
