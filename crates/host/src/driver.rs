@@ -399,6 +399,10 @@ impl<'a> Driver<'a> {
         if step.entries().is_empty() {
             return release(step, self.run.head());
         }
+        if step.before() == kernel::Head::EMPTY {
+            // Nothing is held yet that could be lost.
+            return self.make_durable(step).await;
+        }
         let (host, id) = (self.host, self.run.id().clone());
         let lost = tokio::select! {
             biased;

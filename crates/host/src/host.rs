@@ -146,11 +146,8 @@ impl Host {
             if step.entries().is_empty() {
                 return Ok(run);
             }
-            match self
-                .store
-                .append(step.before(), step.entries().clone())
-                .await
-            {
+            let entries = step.entries().clone();
+            match self.store.append_as_guest(step.before(), entries).await {
                 Ok(_) => return Ok(run),
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => {

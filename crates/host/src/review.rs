@@ -98,8 +98,8 @@ impl Host {
                 return Ok(Reviewed::TooLate);
             }
             let (before, after) = (step.before(), step.after());
-            let appended = self.store.append(before, step.entries().clone()).await;
-            match appended {
+            let entries = step.entries().clone();
+            match self.store.append_as_guest(before, entries).await {
                 Ok(_) => {}
                 // Somebody else wrote: what the log says now decides.
                 Err(StoreError::Conflict { .. }) => continue,

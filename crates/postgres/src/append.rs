@@ -86,6 +86,14 @@ const SETTLE: &str = "UPDATE bonded.drive SET epoch = epoch + 1 WHERE run = $1 A
 const SETTLE_AS_GUEST: &str =
     "UPDATE bonded.drive SET head = head WHERE run = $1 RETURNING epoch, head, hash";
 
+/// Who appends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Appender {
+    /// Who drives the run, or has lost it.
+    Driver,
+    Guest,
+}
+
 /// What became of an append whose answer was lost.
 enum Settled {
     /// It is in the log.
@@ -125,11 +133,19 @@ pub(crate) fn head_of(row: &Row, seq: &str, hash: &str) -> Head {
 }
 
 impl Server {
-    pub(crate) async fn append(self: &Arc<Self>, append: &Arc<Append>) -> Result<Head, StoreError> {
+    pub(crate) async fn append(
+        self: &Arc<Self>,
+        append: &Arc<Append>,
+        by: Appender,
+    ) -> Result<Head, StoreError> {
         match append.starts_run() {
-            true => self.start(append).await?,
+            true => {
+                let heard_since = self.news.hears_since();
+                self.start(append).await?;
+                self.news.begin_run(append.run(), heard_since);
+            }
             false => {
-                let done = self.go_on_in_turn(append).await;
+                let done = self.go_on_in_turn(append, by).await;
                 self.doubts.note(append, None, done)?;
             }
         }
@@ -140,6 +156,9 @@ impl Server {
         self.watchers.publish(append.run(), append.head.seq);
         self.news
             .tell_moved(append.run(), is_held || append.starts_run());
+        if append.ends_run() {
+            self.news.leave_run(append.run());
+        }
         if state_after(append) == Some(QUEUED) {
             self.news.tell_queued();
         }
@@ -153,6 +172,9 @@ impl Server {
             false => Some(self.patience().with(|| self.as_worker()).await?),
         };
         let done = self.begin(append, worker).await;
+        if done.as_ref().is_err_and(StoreError::may_pass) {
+            self.strays.doubt();
+        }
         self.doubts.note(append, worker, done)
     }
 
@@ -167,10 +189,7 @@ impl Server {
         let mut is_in_doubt = false;
         loop {
             match self.send_start(append, worker).await {
-                Ok(Some(key)) => {
-                    self.hold_new(append, key, worker);
-                    return Ok(());
-                }
+                Ok(Some(key)) => return self.hold_new(append, key, worker),
                 Ok(None) if is_in_doubt => {
                     let (key, _) = self.get(run).await?;
                     let claim = self.new_claim(append, key, worker);
@@ -258,13 +277,21 @@ impl Server {
             worker: worker.unwrap_or(0),
             epoch: 1,
             turn: Arc::default(),
+            has_ended: Arc::default(),
         }
     }
 
-    fn hold_new(&self, append: &Append, key: RunNumber, worker: Option<i64>) {
-        if worker.is_some() {
-            let held = self.new_claim(append, key, worker);
-            self.held.hold(append.run(), held);
+    fn hold_new(
+        &self,
+        append: &Append,
+        key: RunNumber,
+        worker: Option<i64>,
+    ) -> Result<(), StoreError> {
+        let run = append.run();
+        let claim = self.new_claim(append, key, worker);
+        match worker.is_none() || self.hold(run, claim) {
+            true => Ok(()),
+            false => Err(self.taken_over(run, None)),
         }
     }
 
@@ -303,14 +330,32 @@ impl Server {
 
     /// Appends to a run that has begun. What this process appends to a run that it holds is appended in the order in which it
     /// was asked to, also where the outcome of an append is unknown.
-    async fn go_on_in_turn(self: &Arc<Self>, append: &Arc<Append>) -> Result<(), StoreError> {
+    async fn go_on_in_turn(
+        self: &Arc<Self>,
+        append: &Arc<Append>,
+        by: Appender,
+    ) -> Result<(), StoreError> {
         let Some(held) = self.held.get(append.run()) else {
-            return self.go_on(append, None).await;
+            return match by {
+                Appender::Driver => self.refuse_driver(append).await,
+                Appender::Guest => self.go_on(append, None).await,
+            };
         };
         let _turn = held.turn.lock().await;
         // The append before may have been settled under a claim of its own.
         let held = self.held.get(append.run()).unwrap_or_else(|| held.clone());
         self.go_on(append, Some(held)).await
+    }
+
+    /// Says why somebody who does not hold a run cannot drive it on.
+    async fn refuse_driver(&self, append: &Append) -> Result<(), StoreError> {
+        let run = append.run();
+        let (key, _) = self.get(run).await?;
+        let refused = self.refuse(append, key, None).await;
+        match refused {
+            Err(StoreError::Elsewhere { .. }) => refused,
+            _ => Err(self.taken_over(run, None)),
+        }
     }
 
     async fn go_on(
@@ -445,8 +490,8 @@ impl Server {
             epoch: row.get("epoch"),
             ..held.clone()
         });
-        if let Some(claim) = &claim {
-            self.held.hold(run, claim.clone());
+        if let Some(claim) = claim.as_ref().filter(|it| !self.hold(run, (*it).clone())) {
+            return Err(self.taken_over(run, Some(claim)));
         }
         Ok((head_of(row, "head", "hash"), claim))
     }
@@ -485,6 +530,7 @@ impl Server {
             worker,
             epoch: 1,
             turn: Arc::default(),
+            has_ended: Arc::default(),
         });
         let held = self.held.get(run).or(began);
         let settled = self.settle_at(run, doubt.after, key, held.as_ref()).await;

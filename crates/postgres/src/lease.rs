@@ -98,9 +98,19 @@ impl Lease {
         });
     }
 
-    /// Resolves when what was held as this worker is lost. The clock is looked at whenever this is polled, and not only when
-    /// the alarm rings: a process that was stopped finds out before it does anything else.
-    pub(crate) async fn lost(&self, run: &RunId, held: &HeldRun) -> StoreError {
+    /// Has those who wait for a loss look again.
+    pub(crate) fn wake(&self) {
+        self.standing.send_modify(|_| {});
+    }
+
+    /// Resolves when what was held as this worker is lost, with an error where the lease is. The clock is looked at whenever
+    /// this is polled, and not only when the alarm rings: a process that was stopped finds out before it does anything else.
+    pub(crate) async fn lost(
+        &self,
+        run: &RunId,
+        held: &HeldRun,
+        is_held: impl Fn() -> bool,
+    ) -> Result<(), StoreError> {
         let mut changes = self.standing.subscribe();
         let alarm = async {
             loop {
@@ -115,15 +125,18 @@ impl Lease {
         };
         let mut alarm = std::pin::pin!(alarm);
         std::future::poll_fn(|context| {
-            if !self.holds(held.worker) {
+            if !self.holds(held.worker) || !is_held() {
                 return std::task::Poll::Ready(());
             }
             alarm.as_mut().poll(context)
         })
         .await;
-        StoreError::LeaseLost {
+        if self.holds(held.worker) {
+            return Ok(());
+        }
+        Err(StoreError::LeaseLost {
             run: run.clone(),
             why: self.standing().why,
-        }
+        })
     }
 }

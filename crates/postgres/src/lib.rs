@@ -44,6 +44,7 @@ mod schema;
 mod server;
 mod session;
 mod store;
+mod strays;
 mod sweep;
 mod take;
 mod value;

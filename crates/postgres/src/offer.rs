@@ -1,7 +1,6 @@
 //! What a worker takes from queues, and what it remembers between two takes.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -24,8 +23,6 @@ const MARGIN: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Taking {
     marks: Mutex<BTreeMap<i32, SystemTime>>,
-    /// A run may have been taken without this process knowing it.
-    in_doubt: AtomicBool,
 }
 
 impl Taking {
@@ -45,14 +42,5 @@ impl Taking {
     /// The next look is at everything.
     pub(crate) fn forget(&self) {
         self.marks().clear();
-    }
-
-    pub(crate) fn doubt(&self) {
-        self.in_doubt.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether there was doubt, which is over now.
-    pub(crate) fn settle(&self) -> bool {
-        self.in_doubt.swap(false, Ordering::Relaxed)
     }
 }

@@ -47,6 +47,7 @@ impl Server {
         let standing = self.lease.renewed(worker, sent);
         self.lease.standing.send_replace(standing);
         tokio::spawn(Arc::clone(self).keep(worker));
+        tokio::spawn(Arc::clone(self).look_for_strays(worker));
         Ok(worker)
     }
 

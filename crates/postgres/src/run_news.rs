@@ -58,6 +58,8 @@ struct NewsState {
     to_tell: ToTell,
     /// Runs that this process drives, and when another one last said that it follows them.
     followed: BTreeMap<RunId, Instant>,
+    /// Runs that this process began, and since when it has heard who follows them: since before there was anything to follow.
+    begun: BTreeMap<RunId, Instant>,
     /// Runs that were told of and have not been looked at.
     moved: BTreeSet<RunId>,
     /// Since when everything that is told is heard.
@@ -90,6 +92,22 @@ impl RunNews {
             return;
         }
         self.tell(|it| it.moved.extend([run.clone()]));
+    }
+
+    /// Since when everything that is told is heard.
+    pub(crate) fn hears_since(&self) -> Option<Instant> {
+        self.state().heard_since
+    }
+
+    /// This process has begun a run, and had heard everything for a while when it sent that.
+    pub(crate) fn begin_run(&self, run: &RunId, heard_since: Option<Instant>) {
+        let heard = heard_since.map(|since| (run.clone(), since));
+        self.state().begun.extend(heard);
+    }
+
+    /// This process drives a run no more.
+    pub(crate) fn leave_run(&self, run: &RunId) {
+        self.state().begun.remove(run);
     }
 
     pub(crate) fn tell_following(&self, runs: impl IntoIterator<Item = RunId>) {
@@ -175,9 +193,12 @@ impl RunNews {
 impl NewsState {
     /// Whether someone may follow a run. Who cannot hear it tells nothing: then it is found by looking.
     fn is_followed(&self, run: &RunId) -> bool {
-        let since = self.heard_since;
-        let is_known = |at: &Instant| at.elapsed() < FOLLOWED;
-        since.is_some_and(|since| is_known(&since) || self.followed.get(run).is_some_and(is_known))
+        let Some(since) = self.heard_since else {
+            return false;
+        };
+        let is_recent = |at: &Instant| at.elapsed() < FOLLOWED;
+        let is_known = self.begun.get(run) == Some(&since) || !is_recent(&since);
+        !is_known || self.followed.get(run).is_some_and(is_recent)
     }
 }
 
@@ -223,6 +244,29 @@ mod tests {
         assert!(tells("a").is_empty());
         news.tell_moved(&run("a"), false);
         assert_eq!(news.take_messages(), ["moved a"], "its driver waits");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_was_begun_while_all_was_heard_is_told_of_once_somebody_follows_it() {
+        let news = RunNews::default();
+        let tells = |name: &str| {
+            news.tell_moved(&run(name), true);
+            news.take_messages()
+        };
+        news.begin_run(&run("deaf"), news.hears_since());
+        news.begin_hearing();
+        news.begin_run(&run("a"), news.hears_since());
+        assert!(tells("a").is_empty());
+        assert_eq!(tells("deaf"), ["moved deaf"]);
+        news.hear("follow a", |_| false);
+        assert_eq!(tells("a"), ["moved a"]);
+        news.end_hearing();
+        tokio::time::advance(Duration::from_millis(1)).await;
+        news.begin_hearing();
+        assert_eq!(tells("a"), ["moved a"], "who follows it may have said so");
+        news.begin_run(&run("b"), news.hears_since());
+        news.leave_run(&run("b"));
+        assert_eq!(tells("b"), ["moved b"], "another process drove it since");
     }
 
     #[tokio::test(start_paused = true)]

@@ -20,6 +20,7 @@ use crate::offer::{Taking, WorkerOffer};
 use crate::parameter::SqlValues;
 use crate::patience::Patience;
 use crate::run_news::RunNews;
+use crate::strays::Strays;
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -34,6 +35,7 @@ pub(crate) struct Server {
     /// What this process takes from queues; set before it takes anything.
     pub(crate) offer: OnceLock<WorkerOffer>,
     pub(crate) taking: Taking,
+    pub(crate) strays: Strays,
     pub(crate) gathering: Arc<AppendGathering>,
 }
 
@@ -50,6 +52,7 @@ impl Server {
             news: RunNews::default(),
             offer: OnceLock::new(),
             taking: Taking::default(),
+            strays: Strays::default(),
             gathering: Arc::default(),
         })
     }

@@ -5,6 +5,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
@@ -18,6 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::address::Address;
+use crate::append::Appender;
 use crate::connection::ServerAccess;
 use crate::keys::HeldRun;
 use crate::server::Server;
@@ -95,6 +97,20 @@ impl PostgresStore {
         }
     }
 
+    fn append_as(
+        &self,
+        by: Appender,
+        expected: Head,
+        entries: Arc<[Entry]>,
+    ) -> BoxFuture<'_, Result<Head, StoreError>> {
+        Box::pin(async move {
+            let append = Arc::new(Append::new(expected, entries)?);
+            let server = Arc::clone(&self.server);
+            self.ask(async move { server.append(&append, by).await })
+                .await
+        })
+    }
+
     /// Has something done where the connections are.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
@@ -147,11 +163,15 @@ impl Store for PostgresStore {
         expected: Head,
         entries: Arc<[Entry]>,
     ) -> BoxFuture<'_, Result<Head, StoreError>> {
-        Box::pin(async move {
-            let append = Arc::new(Append::new(expected, entries)?);
-            let server = Arc::clone(&self.server);
-            self.ask(async move { server.append(&append).await }).await
-        })
+        self.append_as(Appender::Driver, expected, entries)
+    }
+
+    fn append_as_guest(
+        &self,
+        expected: Head,
+        entries: Arc<[Entry]>,
+    ) -> BoxFuture<'_, Result<Head, StoreError>> {
+        self.append_as(Appender::Guest, expected, entries)
     }
 
     fn load_part<'a>(
@@ -196,15 +216,23 @@ impl Store for PostgresStore {
 
     fn lost<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, StoreError> {
         Box::pin(async move {
-            match self.server.held.get(run) {
-                Some(held) => {
-                    let lost = self.server.lease.lost(run, &held).await;
+            if let Some(held) = self.server.held.get(run) {
+                let is_held = || self.server.held.holds(run, held.worker);
+                if let Err(lost) = self.server.lease.lost(run, &held, is_held).await {
                     // Whatever claim this worker had.
                     let epoch = i64::MAX;
                     self.server.lose_claim(run, &HeldRun { epoch, ..held });
-                    lost
+                    return lost;
                 }
-                None => std::future::pending().await,
+                if held.has_ended.load(Ordering::Acquire) {
+                    std::future::pending::<()>().await;
+                }
+            }
+            // It is not held any more, and may have ended.
+            let (server, id) = (Arc::clone(&self.server), run.clone());
+            match self.ask(async move { server.is_over(&id).await }).await {
+                Ok(true) => std::future::pending().await,
+                _ => StoreError::TakenOver { run: run.clone() },
             }
         })
     }

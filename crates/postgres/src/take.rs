@@ -7,14 +7,14 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use bonded_kernel::{GoalId, RunId};
+use bonded_kernel::RunId;
 use bonded_state::StoreError;
 use deadpool_postgres::Transaction;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{IsolationLevel, Row};
 
 use crate::asking;
-use crate::keys::HeldRun;
+use crate::claim::held_as;
 use crate::offer::WorkerOffer;
 use crate::parameter::SqlValues;
 use crate::server::Server;
@@ -82,10 +82,6 @@ const LOCK_QUEUE: &str = "SELECT concurrent FROM bonded.queue WHERE name = $1 FO
 
 const LOCK_AGENT: &str = "SELECT concurrent FROM bonded.agent WHERE name = $1 FOR UPDATE";
 
-/// What this process holds without knowing it: the answer to a take was lost.
-const MINE: &str = "SELECT d.run, d.epoch, r.goal, r.id, d.dir, d.lane, d.ready, d.at_hand \
-     FROM bonded.drive d JOIN bonded.run r USING (run) WHERE d.worker = $1 AND d.state = 1";
-
 impl Server {
     /// Takes the next run that this worker can drive. `missing` are directories and other things that it does not have.
     pub(crate) async fn take(
@@ -97,7 +93,7 @@ impl Server {
             match self.take_once(missing).await {
                 Ok(taken) => return Ok(taken),
                 Err(error) => {
-                    self.taking.doubt();
+                    self.strays.doubt();
                     if !patience.bears(&error).await {
                         return Err(error);
                     }
@@ -114,9 +110,6 @@ impl Server {
             return Ok(None);
         };
         let worker = self.as_worker().await?;
-        if let Some(forgotten) = self.forgotten(worker).await? {
-            return Ok(Some(forgotten));
-        }
         let (lanes, marks) = self.taking.columns();
         let connection = self.connection().await?;
         let values: SqlValues<'_> = &[
@@ -129,7 +122,7 @@ impl Server {
         ];
         let rows = self.rows(connection, TAKE, values).await?;
         match rows.first() {
-            Some(row) => self.hold_taken(row, worker).map(Some),
+            Some(row) => self.hold_taken(row, worker),
             None => self.take_bounded(offer, worker, missing).await,
         }
     }
@@ -147,7 +140,7 @@ impl Server {
             let bounds = (bounds.get(0), bounds.get(1));
             let row = self.take_locked(offer, worker, missing, bounds).await?;
             if let Some(row) = row {
-                return self.hold_taken(&row, worker).map(Some);
+                return self.hold_taken(&row, worker);
             }
         }
         Ok(None)
@@ -227,46 +220,23 @@ impl Server {
         })
     }
 
-    async fn forgotten(&self, worker: i64) -> Result<Option<TakenRun>, StoreError> {
-        if !self.taking.settle() {
+    /// Nothing where the run was given back before the answer came.
+    fn hold_taken(&self, row: &Row, worker: i64) -> Result<Option<TakenRun>, StoreError> {
+        let run = run_of(row.get(3), self)?;
+        if !self.hold(&run, held_as(row, worker)) {
             return Ok(None);
         }
-        let rows = self
-            .rows(self.connection().await?, MINE, &[&worker])
-            .await?;
-        for row in &rows {
-            let is_known = self.held.get(&run_of(row, self)?).is_some();
-            if !is_known {
-                // There may be more.
-                self.taking.doubt();
-                return self.hold_taken(row, worker).map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    fn hold_taken(&self, row: &Row, worker: i64) -> Result<TakenRun, StoreError> {
-        let run = run_of(row, self)?;
-        let held = HeldRun {
-            key: row.get(0),
-            epoch: row.get(1),
-            goal: GoalId::from_stored(row.get(2)),
-            worker,
-            turn: Arc::default(),
-        };
-        self.held.hold(&run, held);
         if let Some(ready) = row.get::<_, Option<SystemTime>>(6) {
             self.taking.mark(row.get(5), ready);
         }
         let dir = row.get::<_, Option<String>>(4).unwrap_or_default();
         let at_hand = row.get(7);
-        Ok(TakenRun { run, dir, at_hand })
+        Ok(Some(TakenRun { run, dir, at_hand }))
     }
 }
 
-/// The id that a row names in its fourth column.
-fn run_of(row: &Row, server: &Server) -> Result<RunId, StoreError> {
-    let id: &str = row.get(3);
+/// The id that a row names.
+pub(crate) fn run_of(id: &str, server: &Server) -> Result<RunId, StoreError> {
     RunId::new(id).map_err(|_| StoreError::Corrupt {
         file: server.address.label().into(),
         why: format!("{id:?} names a run"),

@@ -65,6 +65,16 @@ pub trait Store: Send + Sync {
         entries: Arc<[Entry]>,
     ) -> BoxFuture<'_, Result<Head, StoreError>>;
 
+    /// Appends what somebody says of a run that they do not drive: that it is cancelled, or a verdict. Where processes lose
+    /// their hold of runs while they live, [`append`](Self::append) is refused to one that has lost it, and this is not.
+    fn append_as_guest(
+        &self,
+        expected: Head,
+        entries: Arc<[Entry]>,
+    ) -> BoxFuture<'_, Result<Head, StoreError>> {
+        self.append(expected, entries)
+    }
+
     /// The entries after sequence number `after`, in order, their chain and their blobs checked.
     ///
     /// ```

@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -39,6 +39,8 @@ pub struct Proxy {
 #[derive(Debug, Default)]
 struct ProxyState {
     plan: Mutex<CutPlan>,
+    /// The clients' ends of all connections, with whether the other end outlives them.
+    clients: Mutex<Vec<(TcpStream, Arc<AtomicBool>)>>,
     changed: Condvar,
     closed: AtomicU32,
 }
@@ -96,6 +98,15 @@ impl Proxy {
         self.state.plan().closes = Some(way);
     }
 
+    /// Closes the clients' ends of all connections and leaves the server's open: what was asked on them goes on there.
+    pub fn forsake(&self) {
+        for (client, is_forsaken) in self.state.clients().drain(..) {
+            is_forsaken.store(true, Ordering::SeqCst);
+            // It may be closed already.
+            let _closed = client.shutdown(Shutdown::Both);
+        }
+    }
+
     /// How many connections were closed so.
     pub fn closed(&self) -> u32 {
         self.state.closed.load(Ordering::SeqCst)
@@ -107,14 +118,21 @@ impl ProxyState {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn clients(&self) -> MutexGuard<'_, Vec<(TcpStream, Arc<AtomicBool>)>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn carry(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
         let clone = |stream: &TcpStream| stream.try_clone().expect("it can be cloned");
+        let is_forsaken = Arc::new(AtomicBool::new(false));
+        self.clients()
+            .push((clone(&client), Arc::clone(&is_forsaken)));
         let ways = [
             (clone(&client), clone(&server), true),
             (server, client, false),
         ];
         for (mut from, mut to, is_question) in ways {
-            let state = Arc::clone(self);
+            let (state, is_forsaken) = (Arc::clone(self), Arc::clone(&is_forsaken));
             // What a message is split into does not matter where the end of the last piece is looked at too.
             thread::spawn(move || {
                 let mut piece = [0; 64 * 1024];
@@ -130,6 +148,11 @@ impl ProxyState {
                     if !goes_on || to.write_all(piece).is_err() {
                         break;
                     }
+                }
+                if is_forsaken.load(Ordering::SeqCst) {
+                    // As long as the test program lives.
+                    std::mem::forget([from, to]);
+                    return;
                 }
                 let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
             });

@@ -129,6 +129,11 @@ fn a_driver_that_does_not_look_at_its_lease_is_found() {
 }
 
 #[test]
+fn a_run_that_a_process_holds_without_knowing_it_is_found() {
+    breaks(FleetSabotage::StraysAreKept, "ends at []");
+}
+
+#[test]
 fn a_lost_answer_that_is_settled_by_a_read_is_found() {
     breaks(FleetSabotage::SettledByRead, "acknowledged");
 }

@@ -36,6 +36,16 @@ async fn who_was_overtaken_cannot_append_any_more() {
             run: log.id.clone()
         })
     );
+    // It knows now, and is no guest because of that.
+    let again = log.append(&here, 1).await;
+    assert!(
+        matches!(again, Err(StoreError::TakenOver { .. })),
+        "{again:?}"
+    );
+    assert!(matches!(
+        here.lost(&log.id).await,
+        StoreError::TakenOver { .. }
+    ));
     assert_eq!(there.head(&log.id).await, Ok(Some(log.steps[0].after())));
     log.append(&there, 1).await.expect("it is the holder now");
     here.release(&log.id)

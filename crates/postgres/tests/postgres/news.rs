@@ -180,7 +180,7 @@ async fn who_ends_at_once_has_told_the_driver() {
     let log = Log::with_turns("r", 3);
     log.append(&driver, 0).await.expect("it begins");
     let guest = place.open();
-    log.append(&guest, 1).await.expect("anyone may");
+    log.append_as_guest(&guest, 1).await.expect("anyone may");
     drop(guest);
     assert_eq!(ear.told("moved").await, ["moved r"]);
 }

@@ -7,10 +7,11 @@ use bonded_kernel::RunId;
 use bonded_postgres::{PostgresStore, TakenRun, WaitsFor, WorkerOffer};
 use bonded_state::{RunQueues as _, Store as _, StoreError, Submission};
 use bonded_testkit::patience::wait_until;
+use bonded_testkit::proxy::Proxy;
 use bonded_testkit::stores::logs::Log;
 use futures_util::future::join_all;
 
-use crate::place::Place;
+use crate::place::{Place, open};
 
 fn submission(submitter: &str) -> Submission {
     Submission {
@@ -181,4 +182,83 @@ async fn appends_of_queued_runs_touch_no_index_of_the_queue() {
     wait_until("all are counted", || updates("n_tup_upd") >= 60);
     let cold = updates("n_tup_upd - n_tup_hot_upd");
     assert!(cold <= 6, "{cold} updates wrote to the indexes");
+}
+
+/// Holds the lock of every run's row until there is a row in `let_go`.
+const HOLD_ALL: &str = "BEGIN; SELECT count(*) FROM (SELECT 1 FROM bonded.drive FOR UPDATE) d; \
+    DO $$ BEGIN FOR i IN 1..6000 LOOP IF EXISTS (SELECT 1 FROM let_go) THEN EXIT; END IF; PERFORM pg_sleep(0.01); END LOOP; END $$; \
+    COMMIT";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_claimed_again_is_not_freed_by_what_was_sent_before() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let proxy = Proxy::start(place.database.server.port());
+    let address = format!("{}?bonded_lease_ms=4000", place.address_through(&proxy));
+    let here = Arc::new(open(&address).expect("it opens"));
+    let there = place.open();
+    let log = Log::with_turns("r", 1);
+    assert!(submit(&there, &log, "ada").await);
+    offer(&here).await;
+    offer(&there).await;
+    assert_eq!(take(&here).await.as_ref(), Some(&log.id));
+    // What it sends to give the run up waits for a lock at the server, and every connection breaks until it gives up.
+    place.sql("CREATE TABLE let_go ()");
+    let (name, server) = (place.database.name.clone(), place.database.server);
+    let holder = std::thread::spawn(move || server.sql(&name, HOLD_ALL));
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
+    wait_until("the rows are locked", || place.sql(waiting) == "1");
+    let (store, run) = (Arc::clone(&here), log.id.clone());
+    let given_up = tokio::spawn(async move { store.release(&run).await });
+    while !given_up.is_finished() {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        proxy.forsake();
+    }
+    let given_up = given_up.await.expect("it does not panic");
+    assert!(given_up.is_err_and(|error| error.may_pass()));
+    // Somebody resumes it here by its name, and it is found to be held by this process.
+    let (store, run) = (Arc::clone(&here), log.id.clone());
+    let claimed = tokio::spawn(async move { store.claim(&run).await });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    place.sql("INSERT INTO let_go DEFAULT VALUES");
+    holder.join().expect("it lets go");
+    claimed
+        .await
+        .expect("it does not panic")
+        .expect("nobody else has it");
+    // All that waited has been carried out.
+    let locks = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    wait_until("nothing waits any more", || place.sql(locks) == "0");
+    assert_eq!(take(&there).await, None, "two drive it");
+    log.append(&*here, 1).await.expect("it is the holder");
+}
+
+/// As a take does whose answer is lost.
+const TAKE_UNHEARD: &str = "UPDATE bonded.drive SET epoch = epoch + 1, state = 1, \
+    worker = (SELECT worker FROM bonded.drive WHERE worker IS NOT NULL) WHERE worker IS NULL";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_a_process_holds_without_knowing_it_is_given_back() {
+    let Some(place) = Place::new().await else {
+        return;
+    };
+    let proxy = Proxy::start(place.database.server.port());
+    let address = format!("{}?bonded_lease_ms=1000", place.address_through(&proxy));
+    let here = open(&address).expect("it opens");
+    let there = place.open();
+    let (known, unheard) = (Log::with_turns("known", 3), Log::with_turns("unheard", 1));
+    assert!(submit(&there, &known, "ada").await);
+    offer(&here).await;
+    assert_eq!(take(&here).await.as_ref(), Some(&known.id));
+    assert!(submit(&there, &unheard, "ada").await);
+    place.sql(TAKE_UNHEARD);
+    // A connection breaks, so that it has a reason to look.
+    proxy.forsake();
+    let _lost = take(&here).await;
+    let free = "SELECT count(*) FROM bonded.drive d JOIN bonded.run r USING (run) WHERE r.id = 'unheard' AND worker IS NULL";
+    wait_until("it is given back", || place.sql(free) == "1");
+    offer(&there).await;
+    assert_eq!(take(&there).await.as_ref(), Some(&unheard.id));
+    known.append(&here, 1).await.expect("that one it drives");
 }

@@ -9,6 +9,13 @@ use bonded_state::{Append, StoreError};
 use super::fleet_plan::FleetSabotage;
 use super::handle::{Asking, HeldLease, LeaseHandle};
 
+/// Who appends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Appender {
+    Driver,
+    Guest,
+}
+
 /// What became of an append whose answer was lost.
 enum Settling {
     Done,
@@ -28,9 +35,13 @@ impl LeaseHandle {
         self.doubts().remove(run);
     }
 
-    pub(super) async fn append(&self, append: &Arc<Append>) -> Result<Head, StoreError> {
+    pub(super) async fn append(
+        &self,
+        append: &Arc<Append>,
+        by: Appender,
+    ) -> Result<Head, StoreError> {
         let run = append.run();
-        let done = self.go_on_in_turn(append).await;
+        let done = self.go_on_in_turn(append, by).await;
         match &done {
             Err(error) if error.may_pass() => {
                 self.doubts().insert(run.clone(), append.head);
@@ -48,9 +59,12 @@ impl LeaseHandle {
         Ok(append.head)
     }
 
-    async fn go_on_in_turn(&self, append: &Arc<Append>) -> Result<(), StoreError> {
+    async fn go_on_in_turn(&self, append: &Arc<Append>, by: Appender) -> Result<(), StoreError> {
         let Some(held) = self.held(append.run()) else {
-            return self.go_on(append, None).await;
+            return match by {
+                Appender::Driver => Err(self.taken_over(append.run(), None)),
+                Appender::Guest => self.go_on(append, None).await,
+            };
         };
         let _turn = held.turn.lock().await;
         // The append before may have been settled under a claim of its own.
@@ -139,8 +153,8 @@ impl LeaseHandle {
         let Some(found) = found.await? else {
             return Err(self.taken_over(run, held));
         };
-        if let Some(held) = held {
-            self.hold(run, held.worker, found.epoch);
+        if held.is_some_and(|held| !self.hold(run, held.worker, found.epoch)) {
+            return Err(self.taken_over(run, held));
         }
         let claim = held.map(|held| HeldLease {
             epoch: found.epoch,

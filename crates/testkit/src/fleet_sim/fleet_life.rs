@@ -18,6 +18,9 @@ use super::member::FleetMember;
 /// How often a worker looks for runs of those that died.
 pub(super) const SWEEP: Duration = Duration::from_secs(1);
 
+/// Of a thousand times that a person looks while something goes wrong, how many runs they resume.
+const RESUMED: u32 = 500;
+
 /// How long it waits for a server that is away.
 const AWAY: Duration = Duration::from_secs(2);
 
@@ -66,6 +69,18 @@ impl FleetLife {
         }
     }
 
+    /// Somebody resumes runs by name, one at a time, whichever other process has them.
+    pub(super) async fn resume_by_name(self: Arc<Self>) {
+        loop {
+            let pause_ms = self.member.draw(|rng| rng.between(100, 4_000));
+            sleep(Duration::from_millis(pause_ms)).await;
+            if self.member.chance(RESUMED) {
+                let named = self.member.draw(|rng| rng.one_of(&self.runs).clone());
+                self.drive(&named).await;
+            }
+        }
+    }
+
     pub(super) async fn work(self: Arc<Self>) {
         let mut next_sweep = Instant::now();
         loop {
@@ -85,17 +100,10 @@ impl FleetLife {
 
     async fn take(self: &Arc<Self>) {
         while self.driving.load(Ordering::Relaxed) < self.places {
-            // Somebody resumes a run by name, whichever other process has it.
-            let named = self.member.draw(|rng| rng.one_of(&self.runs).clone());
-            let taken = match self.member.chance(60) && self.handle.held(&named).is_none() {
-                true => Some(named),
-                false => match self.handle.take().await {
-                    Ok(taken) => taken,
-                    Err(_) => return sleep(AWAY).await,
-                },
-            };
-            let Some(run) = taken else {
-                return;
+            let run = match self.handle.take().await {
+                Ok(Some(taken)) => taken,
+                Ok(None) => return,
+                Err(_) => return sleep(AWAY).await,
             };
             self.driving.fetch_add(1, Ordering::Relaxed);
             let life = Arc::clone(self);
@@ -109,7 +117,8 @@ impl FleetLife {
 
     async fn drive(&self, run: &RunId) {
         match self.resume(run).await {
-            Ok(run) if run.termination().is_some() => self.handle.acknowledge(run.id(), run.head()),
+            // Its end may have been read only, which acknowledges nothing: an append acknowledges itself.
+            Ok(run) if run.termination().is_some() => {}
             Ok(_) => self.complain(run, "the driver let go of it"),
             Err(
                 HostError::TakenOver { .. }

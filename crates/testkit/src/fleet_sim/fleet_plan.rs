@@ -15,6 +15,8 @@ pub enum FleetSabotage {
     CountedFromAnswer,
     /// A driver does not ask whether its lease is over.
     DriverGoesOn,
+    /// A process does not look for runs that it holds without knowing it.
+    StraysAreKept,
     /// What became of an append whose answer was lost is read, and no claim is renewed.
     SettledByRead,
     /// Who takes a run over leaves its epoch as it was.

@@ -133,8 +133,8 @@ impl<'a> Unfolding<'a> {
     async fn unfold(mut self) -> FleetHistory {
         tokio::spawn(Arc::clone(&self.guest.member).live());
         self.submit().await;
-        for _ in 0..self.plan.members {
-            let member = self.begin_life();
+        for nth in 0..self.plan.members as usize {
+            let member = self.begin_life(nth);
             self.members.push(member);
         }
         for _ in 0..2 {
@@ -182,7 +182,12 @@ impl<'a> Unfolding<'a> {
         }
     }
 
-    fn begin_life(&mut self) -> Arc<FleetMember> {
+    /// One process of three or four takes nothing from the queue.
+    fn is_worker(nth: usize) -> bool {
+        nth != 2
+    }
+
+    fn begin_life(&mut self, nth: usize) -> Arc<FleetMember> {
         self.lives += 1;
         let member = Arc::new(FleetMember::new(MemberBirth {
             life: self.lives,
@@ -197,7 +202,11 @@ impl<'a> Unfolding<'a> {
         let handle = LeaseHandle::new(Arc::clone(&member), terms, sabotage, acknowledged);
         let (seen, runs) = (Arc::clone(&self.seen), self.runs.clone());
         let life = FleetLife::new(Arc::new(handle), seen, self.plan.places, runs);
-        member.spawn(Arc::new(life).work());
+        let life = Arc::new(life);
+        match Self::is_worker(nth) {
+            true => member.spawn(life.work()),
+            false => member.spawn(life.resume_by_name()),
+        }
         tokio::spawn(Arc::clone(&member).live());
         member
     }
@@ -224,7 +233,7 @@ impl<'a> Unfolding<'a> {
     fn restart(&mut self, per_mille: u32) {
         for nth in 0..self.members.len() {
             if self.members[nth].has_died() && self.rng.chance(per_mille) {
-                self.members[nth] = self.begin_life();
+                self.members[nth] = self.begin_life(nth);
                 self.count("restarted");
             }
         }
@@ -279,10 +288,8 @@ impl<'a> Unfolding<'a> {
         let guest = Arc::clone(&self.guest);
         let member = Arc::clone(&guest.member);
         member.spawn(async move {
-            // One that fails says nothing.
-            if let Ok(ended) = guest.host.cancel(&run, "cancelled by a guest").await {
-                guest.handle.acknowledge(ended.id(), ended.head());
-            }
+            // One that fails says nothing, and one that finds an end has only read it.
+            let _cancelled = guest.host.cancel(&run, "cancelled by a guest").await;
         });
     }
 
@@ -318,7 +325,11 @@ impl<'a> Unfolding<'a> {
             self.members.iter().position(|it| it.life == life),
             self.plan.places,
         );
-        let Some(nth) = nth.filter(|_| (self.members.len() - 1) * places >= left.len()) else {
+        let workers = |dead| {
+            let alive = (0..self.members.len()).filter(|it| Self::is_worker(*it) && *it != dead);
+            alive.count()
+        };
+        let Some(nth) = nth.filter(|nth| workers(*nth) * places >= left.len()) else {
             return;
         };
         self.members[nth].die();

@@ -21,6 +21,10 @@ use super::statements::{ClaimedRun, Transaction};
 /// How long after an error the next try is made.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How often a process looks for runs that it holds without knowing it, and for how long it looks at each pause of its lease
+/// after an answer was lost.
+const LOOK: Duration = Duration::from_secs(60);
+
 /// The longest until a connection is found to be broken.
 pub(super) const NOTICED_MS_MAX: u64 = 3_000;
 
@@ -30,6 +34,21 @@ pub(super) struct HeldLease {
     pub(super) worker: i64,
     pub(super) epoch: i64,
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
+    pub(super) has_ended: Arc<AtomicBool>,
+}
+
+#[derive(Debug, Default)]
+struct HeldLeases {
+    runs: BTreeMap<RunId, HeldLease>,
+    given_back: BTreeMap<RunId, i64>,
+}
+
+/// What was seen of runs that this process holds without knowing it.
+#[derive(Debug, Default)]
+struct StrayLooks {
+    doubted: Option<Duration>,
+    looked: Duration,
+    unknown: BTreeMap<RunId, i64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -52,12 +71,12 @@ pub(super) struct LeaseHandle {
     pub(super) sabotage: FleetSabotage,
     counted: watch::Sender<Counted>,
     making: tokio::sync::Mutex<()>,
-    held: Mutex<BTreeMap<RunId, HeldLease>>,
+    held: Mutex<HeldLeases>,
     /// Appends of which it is not known whether they were carried out, by where the log stands if they were.
     pub(super) doubts: Mutex<BTreeMap<RunId, Head>>,
     pub(super) settling: tokio::sync::Mutex<()>,
     pub(super) watchers: Arc<Watchers>,
-    in_doubt: AtomicBool,
+    strays: Mutex<StrayLooks>,
     /// What was answered as done: it must be in the log for ever.
     pub(super) acknowledged: Arc<Mutex<BTreeSet<(RunId, u64, String)>>>,
 }
@@ -79,30 +98,41 @@ impl LeaseHandle {
             doubts: Mutex::default(),
             settling: tokio::sync::Mutex::default(),
             watchers: Arc::default(),
-            in_doubt: AtomicBool::new(false),
+            strays: Mutex::default(),
             acknowledged,
         }
     }
 
+    /// An append was answered. What is only read may not be at a standby yet.
     pub(super) fn acknowledge(&self, run: &RunId, head: Head) {
         let acknowledged = self.acknowledged.lock();
         let mut acknowledged = acknowledged.unwrap_or_else(PoisonError::into_inner);
         acknowledged.insert((run.clone(), head.seq, head.hash.to_string()));
     }
 
-    fn all_held(&self) -> MutexGuard<'_, BTreeMap<RunId, HeldLease>> {
+    fn all_held(&self) -> MutexGuard<'_, HeldLeases> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn held(&self, run: &RunId) -> Option<HeldLease> {
-        self.all_held().get(run).cloned()
+        self.all_held().runs.get(run).cloned()
     }
 
-    pub(super) fn hold(&self, run: &RunId, worker: i64, epoch: i64) {
+    /// Whether this process holds the run by this claim from now on: it does not as a worker that it is no more, or by a claim
+    /// that it gave back, or where it has a later one.
+    #[must_use]
+    pub(super) fn hold(&self, run: &RunId, worker: i64, epoch: i64) -> bool {
+        if self.counted().worker != Some(worker) {
+            return false;
+        }
         let mut all = self.all_held();
-        let known = all.get(run);
-        if known.is_some_and(|known| known.worker == worker && known.epoch > epoch) {
-            return;
+        if all.given_back.get(run).is_some_and(|it| *it >= epoch) {
+            return false;
+        }
+        all.given_back.remove(run);
+        let known = all.runs.get(run);
+        if known.is_some_and(|known| known.epoch > epoch) {
+            return false;
         }
         let turn = known.map(|known| Arc::clone(&known.turn));
         let turn = turn.unwrap_or_default();
@@ -110,12 +140,18 @@ impl LeaseHandle {
             worker,
             epoch,
             turn,
+            has_ended: Arc::default(),
         };
-        all.insert(run.clone(), held);
+        all.runs.insert(run.clone(), held);
+        true
     }
 
     pub(super) fn forget(&self, run: &RunId) {
-        self.all_held().remove(run);
+        let mut all = self.all_held();
+        if let Some(held) = all.runs.remove(run) {
+            held.has_ended.store(true, Ordering::Relaxed);
+        }
+        all.given_back.remove(run);
     }
 
     pub(super) fn holds(&self, worker: i64) -> bool {
@@ -127,10 +163,70 @@ impl LeaseHandle {
     pub(super) fn lose_claim(&self, run: &RunId, worker: i64, epoch: i64) {
         let mut all = self.all_held();
         let is_it = |known: &HeldLease| known.worker == worker && known.epoch <= epoch;
-        if all.get(run).is_some_and(is_it) {
-            all.remove(run);
+        if all.runs.get(run).is_some_and(is_it) {
+            all.runs.remove(run);
         }
-        self.in_doubt.store(true, Ordering::Relaxed);
+        drop(all);
+        self.wake();
+        self.doubt_claims();
+    }
+
+    fn looks(&self) -> MutexGuard<'_, StrayLooks> {
+        self.strays.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer to a claim was lost, or a release did not arrive.
+    fn doubt_claims(&self) {
+        self.looks().doubted = Some(self.member.now());
+    }
+
+    fn is_look_due(&self) -> bool {
+        let (mut looks, now) = (self.looks(), self.member.now());
+        let is_doubted = looks.doubted.is_some_and(|it| now < it + LOOK);
+        let is_due = is_doubted || !looks.unknown.is_empty() || now >= looks.looked + LOOK;
+        if is_due {
+            looks.looked = now;
+        }
+        is_due
+    }
+
+    async fn look_for_strays(self: Arc<Self>, worker: i64) {
+        let pause = self.terms.pause();
+        while self.counted().worker == Some(worker) {
+            sleep(pause).await;
+            if self.sabotage != FleetSabotage::StraysAreKept && self.is_look_due() {
+                // A server that is away is asked again.
+                let _given_back = self.give_strays_back(worker).await;
+            }
+        }
+    }
+
+    async fn give_strays_back(&self, worker: i64) -> Result<(), StoreError> {
+        let mut rows = self.ask(Asking::Read, move |it| it.mine(worker)).await?;
+        rows.retain(|row| !self.holds_run(&row.run, worker));
+        let unknown = rows.iter().map(|row| (row.run.clone(), row.epoch));
+        let before = std::mem::replace(&mut self.looks().unknown, unknown.collect());
+        rows.retain(|row| before.get(&row.run) == Some(&row.epoch));
+        for ClaimedRun { run, epoch } in rows {
+            if self.give_back(&run, worker, epoch) {
+                self.ask(Asking::Write, move |it| it.release(&run, worker, epoch))
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn holds_run(&self, run: &RunId, worker: i64) -> bool {
+        self.held(run).is_some_and(|it| it.worker == worker)
+    }
+
+    fn give_back(&self, run: &RunId, worker: i64, epoch: i64) -> bool {
+        let mut all = self.all_held();
+        let is_stray = all.runs.get(run).is_none_or(|it| it.worker != worker);
+        if is_stray {
+            all.given_back.insert(run.clone(), epoch);
+        }
+        is_stray
     }
 
     fn counted(&self) -> Counted {
@@ -249,6 +345,7 @@ impl LeaseHandle {
         });
         let keeper = Arc::clone(self);
         self.member.spawn(async move { keeper.keep(worker).await });
+        self.member.spawn(Arc::clone(self).look_for_strays(worker));
         Ok(worker)
     }
 
@@ -289,11 +386,8 @@ impl LeaseHandle {
         }
     }
 
-    /// Resolves when what was held as this worker is lost, and looks at the clock at every poll.
-    pub(super) async fn lost(&self, run: &RunId, worker: i64) -> StoreError {
-        if self.sabotage == FleetSabotage::DriverGoesOn {
-            return std::future::pending().await;
-        }
+    /// Resolves when what was held as this worker is lost, with an error where the lease is, and looks at the clock at every poll.
+    async fn lose_lease_of(&self, run: &RunId, worker: i64) -> Result<(), StoreError> {
         let mut changes = self.counted.subscribe();
         let alarm = async {
             loop {
@@ -310,59 +404,104 @@ impl LeaseHandle {
         };
         let mut alarm = std::pin::pin!(alarm);
         std::future::poll_fn(|context| {
-            if !self.holds(worker) {
+            if !self.holds(worker) || !self.holds_run(run, worker) {
                 return std::task::Poll::Ready(());
             }
             alarm.as_mut().poll(context)
         })
         .await;
-        self.lose_claim(run, worker, i64::MAX);
-        StoreError::LeaseLost {
+        if self.holds(worker) {
+            return Ok(());
+        }
+        Err(StoreError::LeaseLost {
             run: run.clone(),
             why: "simulated".into(),
+        })
+    }
+
+    pub(super) async fn lost(&self, run: &RunId) -> StoreError {
+        if self.sabotage == FleetSabotage::DriverGoesOn {
+            return std::future::pending().await;
+        }
+        if let Some(held) = self.held(run) {
+            if let Err(lost) = self.lose_lease_of(run, held.worker).await {
+                self.lose_claim(run, held.worker, i64::MAX);
+                return lost;
+            }
+            if held.has_ended.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+        }
+        let id = run.clone();
+        let is_over = move |it: &mut Transaction<'_>| it.rows.has_ended(&id);
+        match self.ask_again(Asking::Read, is_over).await {
+            Ok(true) => std::future::pending().await,
+            _ => StoreError::TakenOver { run: run.clone() },
         }
     }
 
-    pub(super) async fn claim(self: &Arc<Self>, run: &RunId) -> Result<(), StoreError> {
+    /// Has those who wait for a loss look again.
+    fn wake(&self) {
+        self.counted.send_modify(|_| {});
+    }
+
+    fn is_driving(&self, run: &RunId) -> bool {
         let held = self.held(run);
-        if held.is_some_and(|held| self.holds(held.worker)) {
+        held.is_some_and(|held| self.holds(held.worker))
+    }
+
+    pub(super) async fn claim(self: &Arc<Self>, run: &RunId) -> Result<(), StoreError> {
+        if self.is_driving(run) {
             return Ok(());
         }
         let until = self.patience();
-        let worker = loop {
-            match self.as_worker().await {
-                Err(error) if Self::bears(&error, until).await => {}
-                done => break done?,
-            }
-        };
-        let until = self.patience();
         loop {
+            let worker = match self.as_worker().await {
+                Err(error) if Self::bears(&error, until).await => continue,
+                done => done?,
+            };
             match self.claim_as(run, worker).await {
                 Err(error) if Self::bears(&error, until).await => {}
-                done => return done.map(|epoch| self.hold(run, worker, epoch)),
+                Err(error) => {
+                    self.doubt_claims();
+                    return Err(error);
+                }
+                Ok(epoch) if self.hold(run, worker, epoch) || self.is_driving(run) => {
+                    return Ok(());
+                }
+                Ok(_) => {}
             }
         }
     }
 
     async fn claim_as(&self, run: &RunId, worker: i64) -> Result<i64, StoreError> {
-        let id = run.clone();
-        self.ask(Asking::Write, move |it| it.bury(Some(&id)))
-            .await?;
-        let id = run.clone();
-        let claimed = self.ask(Asking::Write, move |it| it.claim(&id, worker));
-        if let Some(claimed) = claimed.await? {
-            return Ok(claimed.epoch);
-        }
-        let id = run.clone();
-        let found = self.ask(Asking::Read, move |it| it.standing(&id)).await?;
-        match found {
-            None => Err(StoreError::UnknownRun { run: run.clone() }),
+        loop {
+            let id = run.clone();
+            self.ask(Asking::Write, move |it| it.bury(Some(&id)))
+                .await?;
+            let id = run.clone();
+            let claimed = self.ask(Asking::Write, move |it| it.claim(&id, worker));
+            if let Some(claimed) = claimed.await? {
+                return Ok(claimed.epoch);
+            }
+            let id = run.clone();
+            let found = self.ask(Asking::Read, move |it| it.standing(&id)).await?;
+            let Some(found) = found else {
+                return Err(StoreError::UnknownRun { run: run.clone() });
+            };
+            if found.worker != Some(worker) {
+                return Err(StoreError::Held {
+                    run: run.clone(),
+                    by: "another process".into(),
+                });
+            }
             // The answer to a claim of our own was lost.
-            Some(found) if found.worker == Some(worker) => Ok(found.epoch),
-            Some(_) => Err(StoreError::Held {
-                run: run.clone(),
-                by: "another process".into(),
-            }),
+            let (run, epoch) = (run.clone(), found.epoch);
+            let found = ClaimedRun { run, epoch };
+            let claimed = self.ask(Asking::Write, move |it| it.claim_anew(found, worker));
+            if let Some(claimed) = claimed.await? {
+                return Ok(claimed.epoch);
+            }
         }
     }
 
@@ -379,10 +518,7 @@ impl LeaseHandle {
             }
             false => Ok(true),
         };
-        self.forget(run);
-        if !matches!(released, Ok(true)) {
-            self.in_doubt.store(true, Ordering::Relaxed);
-        }
+        self.lose_claim(run, held.worker, held.epoch);
         released.map(drop)
     }
 
@@ -393,7 +529,7 @@ impl LeaseHandle {
             match self.take_once().await {
                 Ok(taken) => return Ok(taken),
                 Err(error) => {
-                    self.in_doubt.store(true, Ordering::Relaxed);
+                    self.doubt_claims();
                     if !Self::bears(&error, until).await {
                         return Err(error);
                     }
@@ -404,21 +540,9 @@ impl LeaseHandle {
 
     async fn take_once(self: &Arc<Self>) -> Result<Option<RunId>, StoreError> {
         let worker = self.as_worker().await?;
-        if self.in_doubt.swap(false, Ordering::Relaxed) {
-            let mine = self.ask(Asking::Read, move |it| it.mine(worker)).await?;
-            let unknown = mine.into_iter().find(|it| self.held(&it.run).is_none());
-            if let Some(ClaimedRun { run, epoch }) = unknown {
-                // There may be more.
-                self.in_doubt.store(true, Ordering::Relaxed);
-                self.hold(&run, worker, epoch);
-                return Ok(Some(run));
-            }
-        }
         let taken = self.ask(Asking::Write, move |it| it.take(worker)).await?;
-        Ok(taken.map(|ClaimedRun { run, epoch }| {
-            self.hold(&run, worker, epoch);
-            run
-        }))
+        let taken = taken.filter(|it| self.hold(&it.run, worker, it.epoch));
+        Ok(taken.map(|it| it.run))
     }
 
     pub(super) async fn sweep(&self) -> Result<(), StoreError> {

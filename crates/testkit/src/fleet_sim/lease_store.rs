@@ -8,6 +8,7 @@ use bonded_state::{Append, Ends, Holder, ListFilter, Listed, Store, StoreError};
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
+use super::appending::Appender;
 use super::handle::{Asking, LeaseHandle};
 use super::lease_rows::QUEUED;
 use super::statements::Transaction;
@@ -19,6 +20,19 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) struct LeaseStore(pub(super) Arc<LeaseHandle>);
 
 impl LeaseStore {
+    fn append_as(
+        &self,
+        by: Appender,
+        expected: Head,
+        entries: Arc<[Entry]>,
+    ) -> BoxFuture<'_, Result<Head, StoreError>> {
+        Box::pin(async move {
+            let append = Arc::new(Append::new(expected, entries)?);
+            self.task(|handle| async move { handle.append(&append, by).await })
+                .await
+        })
+    }
+
     fn task<T, F>(
         &self,
         begin: impl FnOnce(Arc<LeaseHandle>) -> F,
@@ -46,11 +60,15 @@ impl Store for LeaseStore {
         expected: Head,
         entries: Arc<[Entry]>,
     ) -> BoxFuture<'_, Result<Head, StoreError>> {
-        Box::pin(async move {
-            let append = Arc::new(Append::new(expected, entries)?);
-            self.task(|handle| async move { handle.append(&append).await })
-                .await
-        })
+        self.append_as(Appender::Driver, expected, entries)
+    }
+
+    fn append_as_guest(
+        &self,
+        expected: Head,
+        entries: Arc<[Entry]>,
+    ) -> BoxFuture<'_, Result<Head, StoreError>> {
+        self.append_as(Appender::Guest, expected, entries)
     }
 
     fn load_part<'a>(
@@ -127,12 +145,7 @@ impl Store for LeaseStore {
     }
 
     fn lost<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, StoreError> {
-        Box::pin(async move {
-            match self.0.held(run) {
-                Some(held) => self.0.lost(run, held.worker).await,
-                None => std::future::pending().await,
-            }
-        })
+        Box::pin(self.0.lost(run))
     }
 
     fn release<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -106,6 +106,19 @@ impl Transaction<'_> {
         .collect()
     }
 
+    /// Makes a claim that this worker was found to have a new one, so that what was sent under the old one and was never
+    /// answered cannot be carried out any more.
+    pub(super) fn claim_anew(&mut self, found: ClaimedRun, worker: i64) -> Option<ClaimedRun> {
+        let row = self.rows.drives.get_mut(&found.run)?;
+        if row.worker != Some(worker) || row.epoch != found.epoch {
+            return None;
+        }
+        row.epoch += 1;
+        let ClaimedRun { run, .. } = found;
+        let epoch = row.epoch;
+        Some(ClaimedRun { run, epoch })
+    }
+
     pub(super) fn release(&mut self, run: &RunId, worker: i64, epoch: i64) -> bool {
         let row = self.rows.drives.get_mut(run);
         let is_held = |row: &&mut DriveRow| row.worker == Some(worker) && row.epoch == epoch;
@@ -113,6 +126,7 @@ impl Transaction<'_> {
             return false;
         };
         row.worker = None;
+        row.epoch += 1;
         if row.state == DRIVEN {
             row.state = QUEUED;
         }

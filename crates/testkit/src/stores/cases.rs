@@ -221,8 +221,8 @@ pub async fn of_two_who_append_at_the_same_place_one_wins(world: &dyn World) {
         one.turn("one");
         two.turn("two");
         one.append(&*here, 0).await.expect("it appends");
-        one.append(&*there, 1).await.expect("it appends");
-        let (first, second) = tokio::join!(one.append(&*here, 2), two.append(&*there, 2));
+        one.append_as_guest(&*there, 1).await.expect("it appends");
+        let (first, second) = tokio::join!(one.append(&*here, 2), two.append_as_guest(&*there, 2));
         assert!(first.is_ok() != second.is_ok(), "{first:?} {second:?}");
         let (winner, lost) = if first.is_ok() {
             (one, second)

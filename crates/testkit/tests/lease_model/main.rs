@@ -29,6 +29,15 @@ const fn budget(crashes: u8, losses: u8, failovers: u8, leases: u8) -> Budget {
         losses,
         failovers,
         leases,
+        releases: 0,
+    }
+}
+
+/// A worker may give the run up before it has ended.
+const fn releasing(budget: Budget) -> Budget {
+    Budget {
+        releases: 1,
+        ..budget
     }
 }
 
@@ -36,6 +45,11 @@ const fn budget(crashes: u8, losses: u8, failovers: u8, leases: u8) -> Budget {
 #[test]
 fn no_state_of_two_workers_with_a_broken_connection_breaks_a_promise() {
     assert_eq!(hold(2, 1, budget(0, 1, 0, 2)), 75_643);
+}
+
+#[test]
+fn no_state_of_two_workers_of_which_one_gives_the_run_up_breaks_a_promise() {
+    assert_eq!(hold(2, 1, releasing(budget(0, 0, 0, 2))), 91_430);
 }
 
 #[test]
@@ -61,6 +75,7 @@ fn no_state_breaks_a_promise_where_everything_happens() {
     }
     for (workers, effects, budget) in [
         (2, 1, budget(1, 1, 1, 2)),
+        (2, 1, releasing(budget(0, 1, 0, 2))),
         (2, 2, budget(0, 1, 0, 2)),
         (3, 1, budget(0, 0, 0, 3)),
     ] {
@@ -73,7 +88,11 @@ fn no_state_breaks_a_promise_where_everything_happens() {
 
 /// The shortest way to where a broken protocol breaks its promise, by what it breaks.
 fn breaks(variant: Variant, promise: &str) {
-    let explored = explore(State::new(2, 1, budget(0, 1, 1, 2)), variant);
+    breaks_within(budget(0, 1, 1, 2), variant, promise);
+}
+
+fn breaks_within(budget: Budget, variant: Variant, promise: &str) {
+    let explored = explore(State::new(2, 1, budget), variant);
     let found = explored
         .broken
         .unwrap_or_else(|| panic!("{variant:?} breaks nothing"));
@@ -112,6 +131,12 @@ fn an_append_that_names_no_epoch_is_taken_from_a_worker_that_was_overtaken() {
 #[test]
 fn a_run_that_is_taken_with_the_old_epoch_takes_appends_of_its_last_driver() {
     breaks(Variant::TakenWithoutEpoch, "overtaken");
+}
+
+#[test]
+fn a_run_that_is_found_again_under_its_old_claim_is_freed_by_a_late_release() {
+    let budget = releasing(budget(0, 1, 0, 2));
+    breaks_within(budget, Variant::FoundByRead, "lease");
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(crate) enum Variant {
     DriverGoesOn,
     AppendWithoutEpoch,
     TakenWithoutEpoch,
+    /// Who finds the run to be its own already takes it under the claim of before.
+    FoundByRead,
     RepeatsInterrupted,
 }
 
@@ -26,6 +28,8 @@ pub(crate) struct Budget {
     pub(crate) failovers: u8,
     /// How many leases are made; beyond that a worker does without one.
     pub(crate) leases: u8,
+    /// How often a worker gives the run up before it has ended.
+    pub(crate) releases: u8,
 }
 
 /// An entry of the log: an effect is to begin, or has an outcome. Who wrote it is part of it.
@@ -74,6 +78,7 @@ enum Doing {
     Appends(Entry, Leg<bool>),
     /// The connection broke; what became of the entry is asked for.
     Settles(Entry, Leg<Option<(u8, bool)>>),
+    Releases(Leg<()>),
     /// The entry that an effect is to begin is durable.
     Begins(u8),
     HasBegun(u8),
@@ -96,11 +101,11 @@ struct Worker {
     renewal: Option<Renewal>,
 }
 
-/// An append that nobody waits for, still to be carried out.
+/// A statement that nobody waits for, still to be carried out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Late {
-    claim: Claim,
-    entry: Entry,
+enum Late {
+    Append(Claim, Entry),
+    Release(Claim),
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -120,10 +125,22 @@ pub(crate) struct State {
 pub(crate) type Steps = Vec<(String, Result<State, String>)>;
 
 impl Server {
+    fn is_held(&self, claim: Claim) -> bool {
+        self.holder == Some(claim.row) && self.epoch == claim.epoch
+    }
+
     fn may_act(&self, claim: Claim) -> bool {
         let row = &self.rows.get(claim.row);
         let lives = row.is_some_and(|row| !row.is_dead && row.left > 0);
-        lives && self.holder == Some(claim.row) && self.epoch == claim.epoch
+        lives && self.is_held(claim)
+    }
+
+    /// Frees the run, if it is held under this claim, which counts no more.
+    fn release(&mut self, claim: Claim) {
+        if self.is_held(claim) {
+            self.holder = None;
+            self.epoch += 1;
+        }
     }
 
     fn bury(&mut self) {
@@ -212,6 +229,7 @@ impl State {
         for at in 0..self.workers.len() {
             self.fault_steps(at, &mut steps);
             self.lease_steps(at, variant, &mut steps);
+            self.release_steps(at, &mut steps);
             self.drive_steps(at, variant, &mut steps);
         }
         for (_, result) in &mut steps {
@@ -230,9 +248,10 @@ impl State {
         }
         self.primary.forget_dead();
         self.standby.forget_dead();
-        self.late = self
-            .late
-            .filter(|late| late.claim.head == self.primary.log.len());
+        self.late = self.late.filter(|late| match late {
+            Late::Append(claim, _) => claim.head == self.primary.log.len(),
+            Late::Release(claim) => self.primary.is_held(*claim),
+        });
     }
 
     /// Whether a worker can still get a lease.
@@ -282,8 +301,17 @@ impl State {
         }
         if let Some(late) = self.late {
             let mut after = self.with(|it| it.late = None);
-            let result = after.append(late.claim, late.entry, variant).map(|_| after);
-            steps.push(("a late append is carried out".into(), result));
+            let (what, result) = match late {
+                Late::Append(claim, entry) => {
+                    ("append", after.append(claim, entry, variant).map(drop))
+                }
+                Late::Release(claim) => {
+                    after.primary.release(claim);
+                    ("release", Ok(()))
+                }
+            };
+            let step = format!("a late {what} is carried out");
+            steps.push((step, result.map(|()| after)));
         }
         let orphan = self.primary.holder.is_some_and(|row| {
             let row = &self.primary.rows[row];
@@ -304,7 +332,8 @@ impl State {
             match &mut worker.doing {
                 Doing::Takes(Leg::Back { is_synced, .. })
                 | Doing::Appends(_, Leg::Back { is_synced, .. })
-                | Doing::Settles(_, Leg::Back { is_synced, .. }) => *is_synced = true,
+                | Doing::Settles(_, Leg::Back { is_synced, .. })
+                | Doing::Releases(Leg::Back { is_synced, .. }) => *is_synced = true,
                 _ => {}
             }
             if let Some(Renewal {
@@ -337,7 +366,7 @@ impl State {
         let has_sent = self.workers[at].renewal.is_some()
             || matches!(
                 self.workers[at].doing,
-                Doing::Takes(_) | Doing::Appends(..) | Doing::Settles(..)
+                Doing::Takes(_) | Doing::Appends(..) | Doing::Settles(..) | Doing::Releases(_)
             );
         if self.budget.losses > 0 && has_sent {
             let after = self.with(|it| {
@@ -349,12 +378,15 @@ impl State {
         }
     }
 
-    /// An append that is under way may be carried out though nobody waits for it.
+    /// What is under way may be carried out though nobody waits for it.
     fn leave_late(&mut self, at: usize) {
         let worker = &self.workers[at];
-        if let (Doing::Appends(entry, Leg::There), Some(claim)) = (worker.doing, worker.claim) {
-            self.late = self.late.or(Some(Late { claim, entry }));
-        }
+        let late = worker.claim.and_then(|claim| match worker.doing {
+            Doing::Appends(entry, Leg::There) => Some(Late::Append(claim, entry)),
+            Doing::Releases(Leg::There) => Some(Late::Release(claim)),
+            _ => None,
+        });
+        self.late = self.late.or(late);
     }
 
     fn lease_steps(&self, at: usize, variant: Variant, steps: &mut Steps) {
@@ -441,6 +473,40 @@ impl State {
         }
     }
 
+    /// Something else goes wrong, and it lets others drive the run.
+    fn release_steps(&self, at: usize, steps: &mut Steps) {
+        let worker = &self.workers[at];
+        match (worker.doing, worker.claim) {
+            (Doing::Nothing, Some(_)) if self.budget.releases > 0 => {
+                let after = self.with(|it| {
+                    it.budget.releases -= 1;
+                    it.workers[at].doing = Doing::Releases(Leg::There);
+                });
+                steps.push((format!("worker {at} sends a release"), Ok(after)));
+            }
+            (Doing::Releases(Leg::There), Some(claim)) => {
+                let after = self.with(|it| {
+                    it.primary.release(claim);
+                    let is_synced = it.primary == it.standby;
+                    let leg = Leg::Back {
+                        answer: (),
+                        is_synced,
+                    };
+                    it.workers[at].doing = Doing::Releases(leg);
+                });
+                steps.push((
+                    format!("the server releases the run of worker {at}"),
+                    Ok(after),
+                ));
+            }
+            (Doing::Releases(Leg::Back { is_synced, .. }), _) if is_synced => {
+                let after = self.with(|it| it.let_go(at));
+                steps.push((format!("worker {at} hears of its release"), Ok(after)));
+            }
+            _ => {}
+        }
+    }
+
     /// A driver looks at its clock before it does anything.
     fn drive_steps(&self, at: usize, variant: Variant, steps: &mut Steps) {
         let worker = &self.workers[at];
@@ -505,9 +571,15 @@ impl State {
                 let after = self.with(|it| {
                     let lives = it.primary.rows.get(row).is_some_and(|row| !row.is_dead);
                     let is_free = it.primary.holder.is_none_or(|holder| holder == row);
+                    let is_found = it.primary.holder == Some(row);
+                    let is_anew = match variant {
+                        Variant::TakenWithoutEpoch => false,
+                        Variant::FoundByRead => !is_found,
+                        _ => true,
+                    };
                     let answer = (lives && is_free).then(|| {
                         it.primary.holder = Some(row);
-                        it.primary.epoch += u8::from(variant != Variant::TakenWithoutEpoch);
+                        it.primary.epoch += u8::from(is_anew);
                         Claim {
                             row,
                             epoch: it.primary.epoch,
@@ -683,8 +755,11 @@ impl State {
 /// Its connections are gone, with all answers: what became of an append has to be settled.
 fn cut(worker: &mut Worker) {
     worker.renewal = None;
+    if matches!(worker.doing, Doing::Releases(_)) {
+        worker.claim = None;
+    }
     worker.doing = match worker.doing {
-        Doing::Takes(_) => Doing::Nothing,
+        Doing::Takes(_) | Doing::Releases(_) => Doing::Nothing,
         Doing::Appends(entry, _) | Doing::Settles(entry, _) => Doing::Settles(entry, Leg::There),
         doing @ (Doing::Nothing | Doing::Begins(_) | Doing::HasBegun(_)) => doing,
     };
