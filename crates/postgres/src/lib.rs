@@ -23,6 +23,7 @@ mod doubt;
 mod fault;
 mod fleet;
 mod gathering;
+mod giving_back;
 mod group;
 mod initialise;
 mod keys;
