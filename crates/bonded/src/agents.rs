@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bonded_host::agent::{AgentTools, Keyring, Moment, Workplace};
 use bonded_host::agent_file::IncludePolicy;
+use bonded_host::changes::records_of;
 use bonded_host::config::Environment;
 use bonded_host::config::options::Options;
 use bonded_host::sandbox::{Launcher, OnShortfall};
@@ -177,6 +178,9 @@ pub(crate) fn unsealed_host(
         .starting(servers::note);
     if let Some(token_dir) = token_dir {
         tools = tools.logged_in(token_dir);
+    }
+    if let Some(records) = records_of(&*store) {
+        tools = tools.recording(records);
     }
     if shown.progress {
         tools = tools.tracing(|text| output::stderr(&format!("trace: progress of {text}")));

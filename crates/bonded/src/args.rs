@@ -7,6 +7,7 @@
 
 mod about;
 mod amount;
+mod changes;
 mod check;
 mod config;
 mod log;
@@ -35,6 +36,7 @@ use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcomma
 use crate::style::{ColorChoice, LookFlags};
 
 pub(crate) use about::{CompletionsArgs, DemoArgs, DoctorArgs, ExplainArgs, Shell};
+pub(crate) use changes::{DiffArgs, UndoArgs};
 pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
@@ -254,6 +256,8 @@ commands! {
     "replay" Replay(ReplayArgs),
     "verify" Verify(VerifyArgs),
     "fork" Fork(Box<ForkArgs>),
+    "diff" Diff(DiffArgs),
+    "undo" Undo(UndoArgs),
     "models" Models(ModelsArgs),
     "store" Store(StoreArgs),
     "worker" Worker(WorkerArgs),
@@ -292,6 +296,8 @@ impl Command {
             | Self::Replay(_)
             | Self::Verify(_)
             | Self::Fork(_)
+            | Self::Diff(_)
+            | Self::Undo(_)
             | Self::Models(_)
             | Self::Store(_)
             | Self::Workers(_)

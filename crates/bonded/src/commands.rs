@@ -12,6 +12,7 @@ mod config;
 mod demo;
 mod deny;
 mod detach;
+mod diff;
 mod doctor;
 mod each;
 mod explain;
@@ -37,6 +38,7 @@ mod show;
 mod store;
 mod trust;
 mod ui;
+mod undo;
 mod user;
 mod verify;
 mod verify_receipt;
@@ -144,6 +146,8 @@ async fn command(
         Command::Replay(args) => replay::replay(args, store).await,
         Command::Verify(args) => verify::verify(args, store).await,
         Command::Fork(args) => fork::fork(args, store).await,
+        Command::Diff(args) => diff::diff(args, store).await,
+        Command::Undo(args) => undo::undo(args, store).await,
         Command::Models(args) => models::models(args).await,
         Command::Worker(args) => worker::worker(args, store, ground).await,
         Command::Workers(args) => workers::workers(args, store).await,

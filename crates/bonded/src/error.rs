@@ -8,6 +8,7 @@
 
 use bonded_host::agent::AgentError;
 use bonded_host::agent_file::AgentFileError;
+use bonded_host::changes::ChangesFailure;
 use bonded_host::config::options::OptionError;
 use bonded_host::config::{ConfigError, Problems};
 use bonded_host::keeping::LedgerError;
@@ -136,6 +137,10 @@ pub(crate) enum Code {
     /// No fault was found, and there was nothing to compare with. It has an exit code of its own, because it is
     /// neither success nor a fault: a log that was cut at its end looks the same.
     NotCompared,
+    /// Something stands in the way of an undo; nothing was changed.
+    UndoRefused,
+    /// The record of a run's changes cannot be read, or an undo was not made; nothing was changed.
+    UndoFailed,
     /// A replay computed something else than what is recorded.
     ReplayDiffers,
     /// A receipt is not what it claims to be.
@@ -170,7 +175,7 @@ macro_rules! page {
 
 impl Code {
     /// Every code once. The order is that of `bonded explain` without an argument.
-    pub(crate) const ALL: [Self; 62] = [
+    pub(crate) const ALL: [Self; 64] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -224,6 +229,8 @@ impl Code {
         Self::BrokenLog,
         Self::Tampered,
         Self::NotCompared,
+        Self::UndoRefused,
+        Self::UndoFailed,
         Self::ReplayDiffers,
         Self::BadReceipt,
         Self::DataDir,
@@ -293,6 +300,8 @@ impl Code {
             Self::BrokenLog => page!("broken-log", 1),
             Self::Tampered => page!("tampered", 1),
             Self::NotCompared => page!("not-compared", 7),
+            Self::UndoRefused => page!("undo-refused", 1),
+            Self::UndoFailed => page!("undo-failed", 3),
             Self::ReplayDiffers => page!("replay-differs", 1),
             Self::BadReceipt => page!("bad-receipt", 1),
             Self::DataDir => page!("data-dir", 4),
@@ -456,6 +465,28 @@ impl From<HostError> for CliError {
             | HostError::Panicked { .. } => Code::Internal,
         };
         Self::new(code, with_causes(&error))
+    }
+}
+
+impl From<ChangesFailure> for CliError {
+    fn from(failure: ChangesFailure) -> Self {
+        let message = with_causes(&failure);
+        match failure {
+            ChangesFailure::Host(error) => error.into(),
+            ChangesFailure::Changes(_) | ChangesFailure::NoRecords => {
+                Self::new(Code::UndoFailed, message)
+            }
+            ChangesFailure::NoSuchTurn { .. } => Self::new(Code::NoSuchTurn, message),
+            ChangesFailure::OfPlan { .. } => Self::new(Code::UndoRefused, message),
+            ChangesFailure::Called { origin, .. } => Self::new(Code::UndoRefused, message)
+                .hint(format!("name that one: bonded diff {}", short_id(&origin))),
+            ChangesFailure::NotEnded { run } => {
+                let run = short_id(&run);
+                Self::new(Code::UndoRefused, message).hint(format!(
+                    "finish it: bonded resume {run}; or end it: bonded cancel {run}"
+                ))
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod agent_error;
 pub mod agent_file;
 mod beneath;
 mod builtin;
+pub mod changes;
 mod children;
 mod clock;
 pub mod config;

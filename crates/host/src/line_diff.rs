@@ -54,6 +54,15 @@ pub fn line_diff<'a>(old: &'a str, new: &'a str) -> LineDiff<'a> {
     LineDiff { hunks, is_exact }
 }
 
+/// How many lines come, and how many go.
+pub fn changed_lines(old: &str, new: &str) -> (usize, usize) {
+    let diff = line_diff(old, new);
+    let lines = || diff.hunks.iter().flat_map(|hunk| &hunk.lines);
+    let come = lines().filter(|it| matches!(it, LineChange::Added(_)));
+    let gone = lines().filter(|it| matches!(it, LineChange::Removed(_)));
+    (come.count(), gone.count())
+}
+
 /// On a number for each different line.
 fn compared(old: &[&str], new: &[&str], deadline: Instant) -> Vec<DiffOp> {
     let mut numbers = HashMap::new();

@@ -10,6 +10,7 @@
 pub mod activity;
 pub mod json;
 pub mod listing;
+pub mod patch;
 pub mod result;
 pub mod text;
 pub mod waiting;

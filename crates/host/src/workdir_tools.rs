@@ -4,21 +4,24 @@
 //! opened once by all that could make them differ.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bonded_changes::{HoldsSecret, Recorder, Records};
 use bonded_kernel::{OwnTools, RunConfig, SandboxConfig};
-use bonded_tools::{Registry, Tool, Workdir, builtin};
+use bonded_tools::{Registry, Tool, ToolsError, Workdir, builtin};
 use futures_util::future::BoxFuture;
 
 use crate::confinement::Confinement;
 use crate::error::HostError;
 use crate::host::Toolset;
+use crate::secrets::Secrets;
 
 /// The built-in tools; runs that share a directory and what holds for their commands share them.
 #[derive(Default)]
 pub struct WorkdirTools {
     confinement: Confinement,
+    recording: Option<ChangeRecording>,
     opened: Mutex<BTreeMap<ToolTerms, Arc<Registry>>>,
 }
 
@@ -37,6 +40,36 @@ impl std::fmt::Debug for WorkdirTools {
     }
 }
 
+/// Where changes are recorded, and what must not be kept of them.
+#[derive(Clone)]
+pub(crate) struct ChangeRecording {
+    pub(crate) records: Records,
+    pub(crate) secrets: Arc<Secrets>,
+}
+
+/// The directory of a run, whose changes are recorded where there are records. A work item has none: its copy is
+/// published whole or dropped.
+pub(crate) fn open_workdir(
+    config: &RunConfig,
+    recording: Option<&ChangeRecording>,
+) -> Result<Workdir, ToolsError> {
+    let workdir = Workdir::open(Path::new(&config.dir))?;
+    let Some(ChangeRecording { records, secrets }) = recording.filter(|_| config.item.is_none())
+    else {
+        return Ok(workdir);
+    };
+    // A run must not begin on half of an undo. What cannot be settled now is met again by who undoes.
+    if let Err(error) = records.settle_all() {
+        tracing::warn!("warning: an interrupted undo is not completed: {error}");
+    }
+    let origin = config.parent.as_ref().map(|parent| parent.origin.clone());
+    let recorder = Recorder::new(records.clone(), PathBuf::from(&config.dir), origin);
+    let secrets = secrets.clone();
+    let holds_secret: HoldsSecret =
+        Arc::new(move |content| secrets.mask().finds(&String::from_utf8_lossy(content)));
+    Ok(workdir.recorded_by(Arc::new(recorder.without(holds_secret))))
+}
+
 impl Toolset for WorkdirTools {
     fn open<'a>(
         &'a self,
@@ -51,8 +84,14 @@ impl WorkdirTools {
     pub fn new(confinement: Confinement) -> Self {
         Self {
             confinement,
+            recording: None,
             opened: Mutex::default(),
         }
+    }
+
+    /// Records what the file tools change, so that it can be undone.
+    pub(crate) fn record_in(&mut self, recording: ChangeRecording) {
+        self.recording = Some(recording);
     }
 
     /// Under the lock, so that runs which begin together open a directory once.
@@ -69,11 +108,11 @@ impl WorkdirTools {
         if let Some(registry) = opened.get(&key) {
             return Ok(registry.clone());
         }
-        let workdir =
-            Workdir::open(Path::new(&config.dir)).map_err(|error| HostError::Workdir {
-                dir: config.dir.clone(),
-                why: error.to_string(),
-            })?;
+        let workdir = open_workdir(config, self.recording.as_ref());
+        let workdir = workdir.map_err(|error| HostError::Workdir {
+            dir: config.dir.clone(),
+            why: error.to_string(),
+        })?;
         let sandbox = self
             .confinement
             .of_commands(config)

@@ -136,9 +136,12 @@ macro_rules! task {
 
 impl Store for PostgresStore {
     fn files(&self) -> Vec<PathBuf> {
-        let mut live = self.beside.clone().into_os_string();
-        live.push(".live");
-        vec![self.beside.clone(), live.into()]
+        let beside = |end: &str| {
+            let mut name = self.beside.clone().into_os_string();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        ["", ".live", ".changes"].map(beside).into()
     }
 
     fn copies(&self) -> Option<&dyn RunCopies> {

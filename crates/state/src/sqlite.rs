@@ -174,9 +174,11 @@ impl Store for SqliteStore {
             name.push(end);
             PathBuf::from(name)
         };
-        ["", "-wal", "-shm", "-journal", ".workers", ".live"]
-            .map(beside)
-            .into()
+        [
+            "", "-wal", "-shm", "-journal", ".workers", ".live", ".changes",
+        ]
+        .map(beside)
+        .into()
     }
 
     fn copies(&self) -> Option<&dyn RunCopies> {

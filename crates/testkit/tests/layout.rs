@@ -3,19 +3,21 @@
 use std::path::{Path, PathBuf};
 
 /// Each crate, and those of ours that it may use.
-const ARROWS: [(&str, &[&str]); 21] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("crates/schema", &[]),
     ("crates/kernel", &["bonded-schema"]),
     ("crates/work-rules", &["bonded-kernel"]),
     ("crates/workspace-rules", &["bonded-kernel"]),
     ("crates/outbound", &[]),
     ("crates/tools", &["bonded-kernel", "bonded-outbound"]),
+    ("crates/changes", &["bonded-kernel", "bonded-tools"]),
     ("crates/state", &["bonded-kernel"]),
     ("crates/postgres", &["bonded-kernel", "bonded-state"]),
     ("crates/transport", &["bonded-kernel", "bonded-outbound"]),
     (
         "crates/host",
         &[
+            "bonded-changes",
             "bonded-kernel",
             "bonded-state",
             "bonded-tools",
@@ -88,6 +90,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
     (
         "crates/testkit",
         &[
+            "bonded-changes",
             "bonded-host",
             "bonded-installed",
             "bonded-kernel",

@@ -31,6 +31,7 @@ mod process;
 pub mod protected;
 mod queue;
 mod read;
+pub mod recording;
 mod registry;
 pub mod rest;
 mod run;
@@ -49,7 +50,7 @@ use std::sync::Arc;
 
 pub use fault::ToolFault;
 pub use heard::OnOutput;
-pub use place::is_unfinished;
+pub use place::{is_unfinished, keep_attributes, remove_unfinished};
 pub use preview::{Before, Preview, preview};
 pub use queue::{
     DEFAULT_QUEUE, OnWaited, Queue, QueueError, QueueMeasure, QueuePlace, Queues, Waited,

@@ -7,6 +7,7 @@
 mod attributes;
 mod lock;
 mod names;
+mod record;
 mod temp;
 mod turn;
 
@@ -26,11 +27,13 @@ use crate::fault::{self, ToolFault};
 use crate::file_tool::FileJob;
 use crate::mark::mark;
 use crate::protected::{Around, Identity, Protected, around, identity};
+use crate::recording::{FileRights, NewContent};
 use crate::workdir::{load, shown, size_of};
-use temp::{Put, Temp};
+use temp::{OtherName, Put, Temp};
 use turn::FileTurn;
 
-pub use temp::is_unfinished;
+pub use attributes::keep_attributes;
+pub use temp::{is_unfinished, remove_unfinished};
 
 /// How often a call begins again because the file was changed under its hands.
 const TRIES_MAX: usize = 100;
@@ -80,7 +83,7 @@ pub(crate) fn update<T>(
         let mut seen = place.hold(OFlags::RDONLY)?;
         match decide(&place, seen.as_mut())? {
             FileChange::Nothing(value) => return Ok(value),
-            FileChange::Replace(content, value) => match place.put(&content, seen.as_ref())? {
+            FileChange::Replace(content, value) => match place.put(&content, seen.as_mut())? {
                 Put::Done => return Ok(value),
                 Put::Changed => place = Place::find(job, path)?,
             },
@@ -267,16 +270,35 @@ impl<'a> Place<'a> {
     }
 
     /// Puts a file with this content in the place, if what is there is still what was seen.
-    fn put(&self, content: &[u8], seen: Option<&HeldFile>) -> Result<Put, ToolFault> {
-        let FileJob { call, cancel, .. } = self.job;
-        cancel.check()?;
-        let others = match seen {
+    fn put(&self, content: &[u8], mut seen: Option<&mut HeldFile>) -> Result<Put, ToolFault> {
+        self.job.cancel.check()?;
+        let others = match &seen {
             Some(seen) => {
                 self.refuse_read_only(seen)?;
                 names::others(self.job, &self.real, &seen.stat)?
             }
             None => vec![],
         };
+        let whole = NewContent::Whole(content);
+        let recording = self.record(seen.as_deref_mut(), whole, &others)?;
+        let put = self.exchange(content, seen.as_deref(), &others)?;
+        if let Some(recording) = recording {
+            recording.end(put);
+        }
+        Ok(match put {
+            Some(_) => Put::Done,
+            None => Put::Changed,
+        })
+    }
+
+    /// The rights of the file that is there then; `None` where somebody else changed what was there.
+    fn exchange(
+        &self,
+        content: &[u8],
+        seen: Option<&HeldFile>,
+        others: &[OtherName],
+    ) -> Result<Option<FileRights>, ToolFault> {
+        let FileJob { call, cancel, .. } = self.job;
         let made = self.make_parents()?;
         let parent = made.as_ref().unwrap_or(&self.base);
         let mut temp = Temp::create(parent, &self.name, &call.key(), seen.is_none())
@@ -286,29 +308,32 @@ impl<'a> Place<'a> {
             if let Some(seen) = seen {
                 attributes::keep(&seen.file, &seen.stat, &temp.file, &temp.stat)?;
             }
-            temp.file.sync_all()
+            temp.file.sync_all()?;
+            Ok(FileRights::of(&fstat(&temp.file)?))
         };
-        fill().map_err(|error| self.fail(error))?;
+        let rights = fill().map_err(|error: io::Error| self.fail(error))?;
         cancel.check()?;
         let put = match seen {
             None => temp.put_new(&self.name),
             Some(seen) => temp.exchange(&self.name, &seen.file, seen.content.as_deref()),
         };
         if put.map_err(|error| self.fail(error))? == Put::Changed {
-            return Ok(Put::Changed);
+            return Ok(None);
         }
         for other in others {
-            temp.rename_too(&self.name, &other)
+            temp.rename_too(&self.name, other)
                 .map_err(|error| self.fail(error))?;
         }
+        // What was replaced goes now, so that the time of the directory is that of its last change.
+        drop(temp);
         sync_dir(parent).map_err(|error| self.fail(error))?;
-        Ok(Put::Done)
+        Ok(Some(rights))
     }
 
     /// Adds to the file in one write. What somebody else adds meanwhile stays; who replaces the file meanwhile is noticed.
     fn append(&self, mut seen: HeldFile, added: &[u8]) -> Result<Vec<u8>, ToolFault> {
         self.refuse_read_only(&seen)?;
-        names::others(self.job, &self.real, &seen.stat)?;
+        let others = names::others(self.job, &self.real, &seen.stat)?;
         let mut content = seen.content(&self.path)?.to_vec();
         let size_bytes = content.len() as u64 + added.len() as u64;
         // A file that grew past the limit could never be appended to again.
@@ -316,6 +341,7 @@ impl<'a> Place<'a> {
             return Err(ToolFault::too_large(&self.path, size_bytes, FILE_BYTES_MAX));
         }
         self.job.cancel.check()?;
+        let recording = self.record(Some(&mut seen), NewContent::Added(added), &others)?;
         let before = content.len() as u64;
         let written = (&seen.file)
             .write(added)
@@ -339,6 +365,9 @@ impl<'a> Place<'a> {
                 self.path
             );
             return Err(ToolFault::new(fault::PRECONDITION_FAILED, message));
+        }
+        if let Some(recording) = recording {
+            recording.end(Some(FileRights::of(&stat)));
         }
         content.extend_from_slice(added);
         if size_of(&stat) != content.len() as u64 {

@@ -1,10 +1,12 @@
 //! The working directory as a capability: what the file tools can reach, and nothing else.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use bonded_kernel::Invocation;
 use cap_std::ambient_authority;
@@ -16,6 +18,7 @@ use crate::beneath::{DIRECTORY, Links, Root};
 use crate::fault::{self, ToolFault};
 use crate::guard::Guard;
 use crate::protected::{Identity, identity};
+use crate::recording::ChangeRecorder;
 use crate::sandbox::SandboxPolicy;
 
 /// What calls share that look at files of the working directory or change them.
@@ -32,6 +35,17 @@ pub struct Workdir {
     /// The absolute spellings of the directory that a caller may put before a path; the last is the real one.
     spellings: [PathBuf; 2],
     guard: Guard,
+    recorder: Option<Recorder>,
+}
+
+/// Whoever is told of changes.
+#[derive(Clone)]
+struct Recorder(Arc<dyn ChangeRecorder>);
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Recorder")
+    }
 }
 
 impl Workdir {
@@ -62,7 +76,19 @@ impl Workdir {
             dir: opened,
             spellings,
             guard: Guard::default(),
+            recorder: None,
         })
+    }
+
+    /// The same directory; what file tools change in it is told to the recorder before.
+    #[must_use]
+    pub fn recorded_by(mut self, recorder: Arc<dyn ChangeRecorder>) -> Self {
+        self.recorder = Some(Recorder(recorder));
+        self
+    }
+
+    pub(crate) fn recorder(&self) -> Option<&dyn ChangeRecorder> {
+        self.recorder.as_ref().map(|recorder| &*recorder.0)
     }
 
     /// The same directory, in which the file tools do no more than commands may.

@@ -92,6 +92,7 @@ Run LLM agents within limits that code enforces.
   bonded demo            watch an agent survive kill -9, without a key
 
 Runs      runs show ui resume approve deny cancel fork verify replay
+Changes   diff undo
 Machines  worker workers store
 Serve     serve mcp init note rule user export import
 Set up    doctor models new config schema trust login logout

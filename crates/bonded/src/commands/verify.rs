@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bonded_host::changes::{self, CheckedRecord};
 use bonded_host::witness::{Claim, Log};
 use bonded_kernel::{RunFiles, RunId};
 use bonded_state::{ListFilter, Store};
@@ -68,8 +69,8 @@ async fn all(store: &dyn Store) -> Result<Vec<RunId>, CliError> {
 
 /// What came of looking at a run.
 enum RunFinding {
-    /// It agrees with everything that is known of it.
-    Whole(Box<Log>, Vec<Claim>),
+    /// It agrees with everything that is known of it, and so does the record of its changes, where it has one.
+    Whole(Box<Log>, Vec<Claim>, Option<CheckedRecord>),
     /// It does not.
     Tampered(Box<Log>, Vec<String>),
     /// Entries are not what their hashes say, or are not the log of one run.
@@ -82,7 +83,7 @@ impl RunFinding {
     /// The word for programs. `whole` needs a witness that counts.
     fn outcome(&self) -> &'static str {
         match self {
-            Self::Whole(_, claims) if claims.iter().any(Claim::counts) => "whole",
+            Self::Whole(_, claims, _) if claims.iter().any(Claim::counts) => "whole",
             Self::Whole(..) => "not_compared",
             Self::Tampered(..) => "tampered",
             Self::Damaged(_) => "damaged",
@@ -200,8 +201,16 @@ impl<'a> Witnesses<'a> {
         };
         let (claims, mut faults) = self.claims(id, &log).await?;
         faults.extend(claims.iter().filter_map(|claim| log.contradiction(claim)));
+        let record = match changes::check(self.store, id).await? {
+            None => None,
+            Some(Ok(record)) => Some(record),
+            Some(Err(fault)) => {
+                faults.push(fault);
+                None
+            }
+        };
         Ok(match faults.is_empty() {
-            true => RunFinding::Whole(Box::new(log), claims),
+            true => RunFinding::Whole(Box::new(log), claims, record),
             false => RunFinding::Tampered(Box::new(log), faults),
         })
     }
@@ -305,7 +314,7 @@ impl Tally {
                 let why = format!("{source} names it, but the store has no such run");
                 (&mut self.gone, Some(why))
             }
-            RunFinding::Whole(_, claims) if !claims.iter().any(Claim::counts) => {
+            RunFinding::Whole(_, claims, _) if !claims.iter().any(Claim::counts) => {
                 (&mut self.not_compared, None)
             }
             RunFinding::Whole(..) => return,
@@ -386,6 +395,8 @@ struct VerifiedRun<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     compared_with: Option<Vec<ClaimAnswer<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<RecordAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
@@ -396,6 +407,24 @@ struct LogAnswer {
     head: String,
     /// Null while the run has not ended.
     termination: Option<&'static str>,
+}
+
+/// The record of what the run changed.
+#[derive(Serialize)]
+struct RecordAnswer {
+    recorded: usize,
+    undos: usize,
+    redos: usize,
+}
+
+impl RecordAnswer {
+    fn of(record: &CheckedRecord) -> Self {
+        Self {
+            recorded: record.changes,
+            undos: record.undos,
+            redos: record.redos,
+        }
+    }
 }
 
 /// Something that the log agrees with.
@@ -419,8 +448,9 @@ impl<'a> VerifiedRun<'a> {
             ..Self::default()
         };
         match found {
-            RunFinding::Whole(log, claims) => Self {
+            RunFinding::Whole(log, claims, record) => Self {
                 log: Some(LogAnswer::of(log)),
+                changes: record.as_ref().map(RecordAnswer::of),
                 compared_with: Some(claims.iter().map(ClaimAnswer::of).collect()),
                 ..answer
             },
@@ -465,13 +495,14 @@ impl<'a> ClaimAnswer<'a> {
 
 fn as_text(id: &RunId, found: &RunFinding) -> String {
     match found {
-        RunFinding::Whole(log, claims) => {
+        RunFinding::Whole(log, claims, record) => {
+            let record = record.as_ref().map(record_text).unwrap_or_default();
             let compared: Vec<String> = claims.iter().map(claim_text).collect();
             let compared = match compared.is_empty() {
                 true => "compared with NOTHING".into(),
                 false => format!("compared with {}", compared.join("; ")),
             };
-            format!("run {id}: {}, {compared}", log_text(log))
+            format!("run {id}: {}{record}, {compared}", log_text(log))
         }
         RunFinding::Tampered(log, faults) => {
             format!(
@@ -495,6 +526,21 @@ fn log_text(log: &Log) -> String {
     );
     let (entries, hash) = (head.seq, head.hash);
     format!("log intact: {entries} entries, {end}, head {hash}")
+}
+
+/// What the record of its changes says beside the log.
+fn record_text(record: &CheckedRecord) -> String {
+    let CheckedRecord {
+        changes,
+        undos,
+        redos,
+    } = record;
+    let undone = match (undos, redos) {
+        (0, _) => String::new(),
+        (undos, 0) => format!(", undone {undos} times"),
+        (undos, redos) => format!(", undone {undos} times, redone {redos} times"),
+    };
+    format!(", record of {changes} changes intact{undone}")
 }
 
 fn claim_text(claim: &Claim) -> String {

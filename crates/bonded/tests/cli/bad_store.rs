@@ -365,7 +365,7 @@ fn a_full_disk_stops_the_run_with_store_full_and_it_goes_on_after_space_was_free
     assert!(read(&place.work().join("fill.txt")).starts_with("19 fill"));
 }
 
-fn can_mount() -> bool {
+pub(crate) fn can_mount() -> bool {
     let tried = Command::new("unshare")
         .args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])
         .stdout(Stdio::null())

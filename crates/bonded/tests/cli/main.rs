@@ -27,5 +27,6 @@ mod stops;
 mod streams;
 mod tls;
 mod tools;
+mod undo;
 mod voice;
 mod watch;

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bonded_changes::Records;
 use bonded_kernel::{
     AgentConfig, Catalog, Encoding, Invocation, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig,
     SandboxConfig, ToolSpec,
@@ -25,7 +26,7 @@ use bonded_tools::mcp::{
     HealthProbe, HttpEndpoint, McpNews, McpServer, McpServers, McpTransport, StdioCommand,
 };
 use bonded_tools::{
-    QueueMeasure, Queues, Registry, Sandbox, Tool, ToolFault, ToolValue, Waited, Workdir, builtin,
+    QueueMeasure, Queues, Registry, Sandbox, Tool, ToolFault, ToolValue, Waited, builtin,
 };
 use bonded_transport::dialect::unfit;
 use futures_util::future::BoxFuture;
@@ -43,7 +44,7 @@ use crate::error::HostError;
 use crate::host::Toolset;
 use crate::provider::SCRIPT;
 use crate::trust::Trust;
-use crate::workdir_tools::WorkdirTools;
+use crate::workdir_tools::{ChangeRecording, WorkdirTools, open_workdir};
 
 /// Stands for the tool that calls several others in one call.
 const BATCH_WORD: &str = "batch";
@@ -133,6 +134,7 @@ pub struct AgentTools {
     environment: Environment,
     pub(super) workplace: Option<Workplace>,
     plain: WorkdirTools,
+    recording: Option<ChangeRecording>,
     confinement: Confinement,
     /// By what defines them: the configuration files, the directory, and what is demanded for them.
     servers: Mutex<BTreeMap<PoolKey, Arc<McpServers>>>,
@@ -169,6 +171,7 @@ impl AgentTools {
             environment,
             workplace,
             plain: WorkdirTools::default(),
+            recording: None,
             confinement: Confinement::default(),
             servers: Mutex::default(),
             configs: Mutex::default(),
@@ -185,7 +188,20 @@ impl AgentTools {
     #[must_use]
     pub fn confined(mut self, confinement: Confinement) -> Self {
         self.plain = WorkdirTools::new(confinement.clone());
+        if let Some(recording) = &self.recording {
+            self.plain.record_in(recording.clone());
+        }
         self.confinement = confinement;
+        self
+    }
+
+    /// Records what file tools change, so that it can be shown and undone.
+    #[must_use]
+    pub fn recording(mut self, records: Records) -> Self {
+        let secrets = self.environment.secrets().clone();
+        let recording = ChangeRecording { records, secrets };
+        self.plain.record_in(recording.clone());
+        self.recording = Some(recording);
         self
     }
 
@@ -368,7 +384,7 @@ impl AgentTools {
     /// The one of the name, or all of them for the word that stands for all; none where the name is no
     /// built-in tool.
     fn built_in(&self, run: &RunConfig, name: &str) -> Result<Vec<Arc<dyn Tool>>, AgentError> {
-        let workdir = Workdir::open(Path::new(&run.dir))?;
+        let workdir = open_workdir(run, self.recording.as_ref())?;
         let all = builtin(workdir, &self.confinement.of_commands(run)?).into_iter();
         let is_meant = |tool: &Arc<dyn Tool>| name == BUILTIN_WORD || tool.spec().name == name;
         Ok(all.filter(is_meant).collect())

@@ -10,7 +10,7 @@ use std::io;
 
 use rustix::fs::{
     Gid, Mode, Stat, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr,
-    fsetxattr,
+    fsetxattr, fstat,
 };
 use rustix::io::Errno;
 
@@ -45,6 +45,11 @@ pub(super) fn keep(from: &File, before: &Stat, to: &File, made: &Stat) -> io::Re
         keep_one(from, to, name)?;
     }
     Ok(())
+}
+
+/// Gives a file the extended attributes and the owner of another one, and its mode without what lends rights.
+pub fn keep_attributes(from: &File, to: &File) -> io::Result<()> {
+    keep(from, &fstat(from)?, to, &fstat(to)?)
 }
 
 fn take_away(file: &File, name: &CStr) -> io::Result<()> {

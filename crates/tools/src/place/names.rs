@@ -129,6 +129,7 @@ impl Hunt<'_> {
         self.found.push(OtherName {
             dir,
             name: name.to_owned(),
+            path: path.to_owned(),
             stat: *self.stat,
         });
         Ok(())

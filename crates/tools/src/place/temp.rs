@@ -10,9 +10,9 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bonded_kernel::Hash;
 use rustix::fs::{
@@ -52,6 +52,8 @@ pub(super) enum Put {
 pub(super) struct OtherName {
     pub(super) dir: OwnedFd,
     pub(super) name: OsString,
+    /// Relative to the working directory.
+    pub(super) path: PathBuf,
     /// The file that has this name, before.
     pub(super) stat: Stat,
 }
@@ -240,6 +242,19 @@ fn create_locked(dir: &OwnedFd, name: &str, mode: Mode) -> io::Result<Option<(Fi
     let stat = fstat(&file)?;
     let is_ours = is_named(dir, OsStr::new(name), &stat)?;
     Ok(is_ours.then_some((file, stat)))
+}
+
+/// The name that the unfinished file of a call has, unless another such call is under way.
+pub(super) fn first_name(target: &OsStr, key: &str) -> String {
+    name_of(target, key, 0)
+}
+
+/// Removes what a file tool that was killed left behind under this name, and nothing else.
+pub fn remove_unfinished(dir: impl AsFd, name: &OsStr) -> io::Result<()> {
+    match name.to_str().filter(|it| is_unfinished(it.as_bytes())) {
+        Some(name) => remove_leftover(&dir.as_fd().try_clone_to_owned()?, name),
+        None => Ok(()),
+    }
 }
 
 /// Removes a file that nobody holds: the process that made it has ended.
