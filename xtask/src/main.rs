@@ -11,6 +11,7 @@
 
 mod bench;
 mod build_cost;
+mod clients;
 mod cpu;
 mod crate_program;
 mod debian;

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::clients;
 use crate::debian;
 use crate::fault::Fault;
 use crate::installation::Installation;
@@ -90,7 +91,9 @@ pub(crate) fn show() -> Result<(), Fault> {
     debian::Prometheus::install()?;
     let sdks = install()?;
     let servers = mcp_servers::install(&sdks)?;
-    for (name, path) in sdks.variables().into_iter().chain(servers.variables()) {
+    let clients = clients::install(&sdks)?;
+    let named = sdks.variables().into_iter().chain(servers.variables());
+    for (name, path) in named.chain(clients.variables()) {
         println!("{name}={}", path.display());
     }
     Ok(())

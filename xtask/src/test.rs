@@ -6,6 +6,7 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::clients;
 use crate::debian;
 use crate::dependencies;
 use crate::docs;
@@ -167,6 +168,7 @@ fn fetch(variables: &mut Command) -> Result<(), Fault> {
     let sdks = sdk::install()?;
     sdks.tell(variables);
     mcp_servers::install(&sdks)?.tell(variables);
+    clients::install(&sdks)?.tell(variables);
     Ok(())
 }
 

@@ -31,6 +31,7 @@ use bonded_tools::Registry;
 use tokio_util::sync::CancellationToken;
 
 use crate::accounting::child_id;
+use crate::client_results::{ClientResults, waits_for_client};
 use crate::counter::Counter;
 use crate::error::HostError;
 use crate::host::Host;
@@ -56,7 +57,7 @@ const LOOK_AFTER_MS: u64 = 100;
 /// A reply up to this length is read and checked in no time.
 const SHORT_REPLY_BYTES: usize = 64 * 1024;
 
-/// Drives one run to its end, or until it waits for a person.
+/// Drives one run to its end, or until it waits for a person or for its client.
 ///
 /// It owns the run while it drives; what it shares with other runs is in the host.
 pub(crate) struct Driver<'a> {
@@ -68,6 +69,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) memory: MemoryLink,
     /// What was asked, where the log does not keep it as it was.
     pub(crate) asked: Option<GoalTexts>,
+    /// What the calls returned that were handed out.
+    pub(crate) results: Arc<ClientResults>,
     /// By how much the log's time is ahead of this process's clock: see [`Driver::now`].
     pub(crate) ahead_ms: u64,
     /// Where runs are measured.
@@ -119,7 +122,7 @@ impl<'a> Driver<'a> {
                 Effect::Review(_) => return self.let_go().await,
                 Effect::Ask { .. } | Effect::Wait { .. } | Effect::Invoke(_) => {}
             }
-            if self.is_drained(&effect) {
+            if self.is_drained(&effect) || self.results.are_awaited(&self.run) {
                 return self.let_go().await;
             }
             wave = self.with_calls(&effect, wave);
@@ -160,7 +163,7 @@ impl<'a> Driver<'a> {
     /// that waits for a person is no error; one that was interrupted is told as such.
     async fn let_go(self) -> Result<Run, HostError> {
         self.host.store.release(self.run.id()).await?;
-        let waits = self.run.waiting_call().is_some();
+        let waits = self.run.waiting_call().is_some() || waits_for_client(&self.run);
         match self.host.is_ending() && !waits {
             true => Err(HostError::Interrupted {
                 run: self.run.id().clone(),
@@ -368,6 +371,7 @@ impl<'a> Driver<'a> {
             registry: &self.registry,
             cancel: &self.cancel,
             counter: &self.counter,
+            results: &self.results,
         }
     }
 

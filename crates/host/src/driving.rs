@@ -13,6 +13,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join3};
 use tokio_util::sync::CancellationToken;
 
+use crate::client_results::ClientResults;
 use crate::counter::Counter;
 use crate::driver::{Driver, GoalTexts, MemoryLink, panic_message};
 use crate::error::HostError;
@@ -20,6 +21,11 @@ use crate::host::{Goal, Host, PROGRAM};
 use crate::load::load_run_seen;
 use crate::watch::WatchedRun;
 use crate::{prices, windows};
+
+/// Whether there is anything to drive: the run has neither ended, nor does it wait for somebody.
+fn may_go_on(run: &Run, results: &ClientResults) -> bool {
+    run.termination().is_none() && run.waiting_call().is_none() && !results.are_awaited(run)
+}
 
 impl Host {
     /// Starts a run under an id that a caller chose, or takes up the one that has it already, and drives
@@ -38,7 +44,8 @@ impl Host {
         }
         let mask = self.secrets.mask_of(&goal.config);
         let (text, _) = GoalTexts::new(goal.text, goal.system, &mask).kept();
-        self.go_on(&id, Some(&text), cancel).await
+        let results = ClientResults::default();
+        self.go_on(&id, Some(&text), results, cancel).await
     }
 
     /// Starts a run under a new id and drives it to its end.
@@ -117,6 +124,7 @@ impl Host {
             counter,
             memory: MemoryLink::default(),
             asked: asked.unless_kept(),
+            results: Arc::default(),
             ahead_ms: 0,
             watched: self.watch.as_ref().map(|watch| watch.begin()),
         };
@@ -126,7 +134,19 @@ impl Host {
     /// Takes a run up that no living process drives, and drives it to its end, or until it waits for a
     /// person. A run that has ended, or that waits, is returned as it is; one that is for a work item is refused.
     pub async fn resume(&self, id: &RunId, cancel: CancellationToken) -> Result<Run, HostError> {
-        self.go_on(id, None, cancel).await
+        let results = ClientResults::default();
+        self.go_on(id, None, results, cancel).await
+    }
+
+    /// Takes a run up with what its client says that calls returned, and drives it on. A run that waits for other results
+    /// is returned as it is.
+    pub async fn answer(
+        &self,
+        id: &RunId,
+        results: ClientResults,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        self.go_on(id, None, results, cancel).await
     }
 
     /// The claim comes first: a log that is read before it may have gone on when the claim is made.
@@ -136,12 +156,13 @@ impl Host {
         &self,
         id: &RunId,
         goal: Option<&Text>,
+        mut results: ClientResults,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         self.store.claim(id).await?;
         let mut watched = self.watch.as_ref().map(|watch| watch.begin());
         let run = match Box::pin(self.load_to_drive(id, goal, &mut watched)).await {
-            Ok(run) if run.termination().is_none() && run.waiting_call().is_none() => run,
+            Ok(run) if may_go_on(&run, &results) => run,
             done_or_waiting_or_unusable => {
                 self.store.release(id).await?;
                 return done_or_waiting_or_unusable;
@@ -155,7 +176,8 @@ impl Host {
                 return Err(error);
             }
         };
-        let driving = self.take_up(run, registry, cancel, watched);
+        results.waited_ms = self.clock.now() - run.last_at();
+        let driving = self.take_up(run, registry, results, cancel, watched);
         self.guard(id, driving).await
     }
 
@@ -164,6 +186,7 @@ impl Host {
         &'a self,
         mut run: Run,
         registry: Arc<Registry>,
+        results: ClientResults,
         cancel: CancellationToken,
         watched: Option<Box<dyn WatchedRun>>,
     ) -> BoxFuture<'a, Result<Run, HostError>> {
@@ -179,6 +202,7 @@ impl Host {
             counter,
             memory: MemoryLink::default(),
             asked: None,
+            results: Arc::new(results),
             ahead_ms,
             watched,
         };

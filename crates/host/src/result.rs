@@ -17,6 +17,8 @@ pub enum Status {
     Interrupted,
     /// A call of it waits for a person, or one of an agent that it called.
     AwaitingReview,
+    /// It waits for whoever asked for it to execute calls.
+    AwaitingClient,
     /// It ended with an answer.
     Succeeded,
     /// It ended in any other way that has no status of its own.
@@ -53,6 +55,7 @@ impl Status {
             Self::Running => "running",
             Self::Interrupted => "interrupted",
             Self::AwaitingReview => "awaiting_review",
+            Self::AwaitingClient => "awaiting_client",
             Self::Succeeded => "succeeded",
             Self::Failed => "failed",
             Self::TimedOut => "timed_out",

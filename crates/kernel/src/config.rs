@@ -4,6 +4,7 @@
 //! change a run that has begun. A field that older logs lack has a default that means what they did.
 
 mod agent;
+mod client;
 mod looping;
 mod report;
 mod writing;
@@ -22,6 +23,7 @@ use crate::sandbox::SandboxConfig;
 use crate::text::Text;
 
 pub use agent::{AgentConfig, Encoding, HandedDown, HandedOption, SubAgent};
+pub use client::ClientTools;
 pub use looping::{
     DEFAULT_CONDITION, LoopConfig, Mode, PAGING_BYTES, PARSER_VERSION, STATES, Scope, ScopeCode,
     ScopeViolation, Segment, TAGS, segments_for,
@@ -101,6 +103,9 @@ pub struct RunConfig {
     /// How a client of a server began the run; absent where nobody did so through a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
+    /// The tools that whoever asked for the run executes; absent where the run executes all of its calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_tools: Option<Box<ClientTools>>,
 }
 
 /// The protocol that a client of a server speaks.
@@ -188,13 +193,16 @@ impl RunConfig {
             builtin: None,
             context_summary: false,
             served: None,
+            client_tools: None,
         }
     }
 
     /// Every text that may lie in a blob.
     pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut Text> {
         let looping = self.looping.iter_mut();
-        looping.flat_map(|looping| looping.texts_mut())
+        let client_tools = self.client_tools.iter_mut();
+        let specs = client_tools.map(|tools| tools.text_mut());
+        looping.flat_map(|looping| looping.texts_mut()).chain(specs)
     }
 }
 

@@ -105,9 +105,9 @@ pub use accepts::{
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use budget::Spend;
 pub use config::{
-    AgentConfig, DEFAULT_CONDITION, Dialect, Encoding, HandedDown, HandedOption, HeldFile,
-    ItemOfPlan, Limits, LoopConfig, Mode, OpenWindow, PAGING_BYTES, PARSER_VERSION, Parent,
-    ReportFormat, ReportSpec, RunConfig, RunFiles, STATES, Sampling, Scope, ScopeCode,
+    AgentConfig, ClientTools, DEFAULT_CONDITION, Dialect, Encoding, HandedDown, HandedOption,
+    HeldFile, ItemOfPlan, Limits, LoopConfig, Mode, OpenWindow, PAGING_BYTES, PARSER_VERSION,
+    Parent, ReportFormat, ReportSpec, RunConfig, RunFiles, STATES, Sampling, Scope, ScopeCode,
     ScopeViolation, Segment, Served, SubAgent, TAGS, Target, ToolChoice, Vocabulary, Window,
     WindowSource, segments_for,
 };
@@ -157,7 +157,9 @@ pub use report::{
 pub use run::{BadLog, Run, ToolOutput, WaitingCall, apply, replay, replay_on, request};
 pub use sandbox::{INERT, ProcessLimits, SandboxConfig, SandboxLevel};
 pub use schema::{Misfit, Schema};
-pub use step::{Effect, Input, Invocation, NotDurable, Step, beside, fork, next, start, step};
+pub use step::{
+    Effect, Input, Invocation, NotDurable, Step, beside, fork, handed_out, next, start, step,
+};
 pub use termination::{FROM_TEXT, Termination, TerminationKind};
 pub use text::{BlobRef, INLINE_BYTES_MAX, Text};
 pub use time::Millis;

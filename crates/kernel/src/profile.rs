@@ -198,10 +198,13 @@ impl Catalog {
         specs: impl IntoIterator<Item = ToolSpec>,
         config: &RunConfig,
     ) -> Result<Self, BadCatalog> {
-        let own = || config.own_tools.specs();
+        let client_tools = config.client_tools.iter().flat_map(|tools| tools.specs());
+        let beside = || config.own_tools.specs().into_iter().chain(client_tools);
         match Profile::of(config) {
-            Profile::Plain => Self::new(specs.into_iter().chain(own())),
-            Profile::Agent(agent) => Self::reporting(specs.into_iter().chain(own()), &agent.report),
+            Profile::Plain => Self::new(specs.into_iter().chain(beside())),
+            Profile::Agent(agent) => {
+                Self::reporting(specs.into_iter().chain(beside()), &agent.report)
+            }
             // Such a run ends when it is idle: there is nothing to call for that.
             Profile::Loop(_) => Self::of_specs(specs.into_iter().chain(LoopOp::specs()).collect()),
         }

@@ -193,6 +193,11 @@ impl Run {
         self.setup.sub_agent(tool)
     }
 
+    /// Whether the calls of a tool are executed by whoever asked for the run.
+    pub fn is_client_tool(&self, tool: &str) -> bool {
+        self.setup.is_client_tool(tool)
+    }
+
     /// The tool whose output marked the run as holding untrusted data, or what else did.
     pub fn marked_by(&self) -> Option<&Arc<str>> {
         self.oversight.marked_by.as_ref()

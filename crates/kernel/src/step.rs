@@ -26,7 +26,7 @@ use crate::run::{Run, RunPhase, apply, replay};
 use crate::termination::{Termination, TerminationKind};
 use crate::time::Millis;
 
-pub use effect::{Effect, NotDurable, Step, beside, next};
+pub use effect::{Effect, NotDurable, Step, beside, handed_out, next};
 pub use fork::fork;
 pub use input::Input;
 pub use invoke::Invocation;

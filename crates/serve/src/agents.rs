@@ -8,8 +8,10 @@ mod access;
 mod answer;
 mod ask;
 pub(crate) mod body;
+mod call_handle;
 mod chat;
 mod client;
+mod client_tools;
 mod conversation;
 mod key;
 mod models;
@@ -19,11 +21,13 @@ mod progress;
 mod refusal;
 mod request;
 mod responses;
+mod resumption;
 pub(crate) mod routes;
 mod run_queue;
 mod runs;
 mod stream;
 mod token_keeper;
+mod waits;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +42,8 @@ pub(crate) use access::Caller;
 pub use access::{Tokens, needs_tokens};
 pub(crate) use answer::{AWAITING_REVIEW, Ended, RunAnswer, STORE_FAILED};
 pub(crate) use client::Client;
+pub use client_tools::ClientToolsMode;
+pub(crate) use client_tools::GivenTools;
 pub(crate) use conversation::{Role, Utterance};
 pub(crate) use key::RunKey;
 pub(crate) use models::{Model, Models};
@@ -70,6 +76,10 @@ pub struct ServerSettings {
     pub tells: bool,
     /// Whether the agents are offered to MCP clients too.
     pub mcp: bool,
+    /// What is done with tools that clients send.
+    pub client_tools: ClientToolsMode,
+    /// Whether every stream tells what its run does, also to clients that did not ask.
+    pub tells_progress: bool,
     /// What prompts may ask of the machine and the clock.
     pub moment: fn() -> Moment,
     /// Whether the person at an MCP client may approve calls.
@@ -91,6 +101,10 @@ pub struct AgentServer {
     pub(crate) limits: Limits,
     pub(crate) runs: Arc<Runs>,
     pub(crate) asks_clients: bool,
+    client_tools: ClientToolsMode,
+    /// Whether runs are driven elsewhere, by whoever knows nothing of their clients.
+    is_queued: bool,
+    tells_progress: bool,
     tools: Arc<AgentTools>,
 }
 
@@ -125,13 +139,21 @@ impl AgentServer {
             tokens: settings.tokens.clone(),
             person: settings.person,
         });
+        let has_queue = queue.is_some();
+        let runs = Runs::new(host, places, queue, end_runs, settings.tells);
+        if !has_queue {
+            runs.bound_earlier_waits();
+        }
         Arc::new(Self {
             models: Models::new(settings.agents, settings.moment),
             tokens: settings.tokens,
             apart: settings.apart,
             limits: settings.limits,
-            runs: Runs::new(host, places, queue, end_runs, settings.tells),
+            runs,
+            is_queued: has_queue,
             asks_clients: settings.asks_clients,
+            client_tools: settings.client_tools,
+            tells_progress: settings.tells_progress,
             tools,
         })
     }

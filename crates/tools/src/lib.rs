@@ -56,7 +56,7 @@ pub use queue::{
     DEFAULT_QUEUE, OnWaited, Queue, QueueError, QueueMeasure, QueuePlace, Queues, Waited,
     default_places,
 };
-pub use registry::{CallGuard, Registry};
+pub use registry::{CallGuard, Registry, output_from_elsewhere};
 pub use sandbox::Sandbox;
 pub use tool::{Tool, ToolValue};
 pub use workdir::Workdir;

@@ -188,27 +188,11 @@ impl Registry {
             Err(fault) => (Outcome::Failed, format!("(tool failed: {fault})")),
         };
         let (text, short) = (mask.owned(text), short.map(|it| mask.owned(it)));
-        let is_cut = text.len() as u64 > call.output_bytes_max();
-        let kept = call.kept_bytes_max().filter(|_| is_cut);
-        let original = kept.map(|bytes_max| first_bytes(&text, bytes_max).to_owned());
-        let handle = call.output_handle();
-        let max = call.output_bytes_max();
-        let shortened = shortened(&text, short.as_deref(), max, handle.as_deref());
-        let (text, cut_from_bytes) = match shortened {
-            Some(shown) => (shown, Some(text.len() as u64)),
-            None => cut(text, max, handle.as_deref()),
-        };
         ToolOutput {
-            outcome,
-            text,
-            cut_from_bytes,
-            original,
             latency_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            tokens: None,
-            spent: None,
-            marked: false,
             sandbox: tool.and_then(|tool| tool.sandbox()).cloned(),
             code: code.filter(|_| call.keeps_code()).map(Into::into),
+            ..within_bounds(call, outcome, text, short.as_deref())
         }
     }
 
@@ -255,6 +239,50 @@ impl Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.tools.keys()).finish()
+    }
+}
+
+/// The output of a call that was executed elsewhere: masked and cut as that of a tool is.
+pub fn output_from_elsewhere(
+    call: &Invocation,
+    text: &str,
+    mask: &Mask,
+    latency_ms: u64,
+) -> ToolOutput {
+    let text = mask.text(text).into_owned();
+    ToolOutput {
+        latency_ms,
+        ..within_bounds(call, Outcome::Ok, text, None)
+    }
+}
+
+/// An output without what is not known of its call yet. What is too long is cut, and kept where the run wants that.
+fn within_bounds(
+    call: &Invocation,
+    outcome: Outcome,
+    text: String,
+    short: Option<&str>,
+) -> ToolOutput {
+    let is_cut = text.len() as u64 > call.output_bytes_max();
+    let kept = call.kept_bytes_max().filter(|_| is_cut);
+    let original = kept.map(|bytes_max| first_bytes(&text, bytes_max).to_owned());
+    let (handle, max) = (call.output_handle(), call.output_bytes_max());
+    let shortened = shortened(&text, short, max, handle.as_deref());
+    let (text, cut_from_bytes) = match shortened {
+        Some(shown) => (shown, Some(text.len() as u64)),
+        None => cut(text, max, handle.as_deref()),
+    };
+    ToolOutput {
+        outcome,
+        text,
+        cut_from_bytes,
+        original,
+        latency_ms: 0,
+        tokens: None,
+        spent: None,
+        marked: false,
+        sandbox: None,
+        code: None,
     }
 }
 

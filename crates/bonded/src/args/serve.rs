@@ -6,7 +6,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use bonded_serve::agents::ClientToolsMode;
+use clap::{Args, ValueEnum};
 
 use super::{AgentArgs, LimitArgs, LogArgs, amount};
 
@@ -73,6 +74,19 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) shared_dir: bool,
 
+    /// What to do with tools that clients send
+    ///
+    /// With `call` the agent may call them: the client gets the calls, executes them and sends the results, and the run
+    /// waits meanwhile. With `ignore` they are passed over.
+    #[arg(long, value_name = "MODE", value_enum, default_value_t)]
+    pub(crate) client_tools: ClientToolsArg,
+
+    /// Tell every client that streams what its run does, as reasoning
+    ///
+    /// Otherwise only chats that ask with `stream_options.include_progress` are told.
+    #[arg(long)]
+    pub(crate) stream_progress: bool,
+
     /// Grace period for running agents at shutdown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = amount::seconds, allow_negative_numbers = true)]
     pub(crate) stop_after: Duration,
@@ -85,6 +99,23 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     pub(crate) log: LogArgs,
+}
+
+/// What is done with tools that clients send.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum ClientToolsArg {
+    #[default]
+    Call,
+    Ignore,
+}
+
+impl From<ClientToolsArg> for ClientToolsMode {
+    fn from(mode: ClientToolsArg) -> Self {
+        match mode {
+            ClientToolsArg::Call => Self::Call,
+            ClientToolsArg::Ignore => Self::Ignore,
+        }
+    }
 }
 
 /// Serve agents as MCP tools over stdio

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use bonded_host::accounting::accounts;
 use bonded_host::instructions::Instructions;
-use bonded_host::{CancellationToken, Goal, Host, HostError, PendingReview, RunResult};
+use bonded_host::{
+    CancellationToken, Goal, Host, HostError, PendingReview, RunResult, waits_for_client,
+};
 use bonded_kernel::{ReportFormat, Run, RunId};
 use bonded_state::Store;
 use bonded_work::publish::notice_at;
@@ -334,6 +336,10 @@ fn tell_end(ending: &Ending<'_>, run: &Run, result: &RunResult, shown: &Shown) {
 
 /// Says what a run waits for.
 async fn paused(store: &dyn Store, run: &Run, as_json: bool) -> Result<ExitCode, CliError> {
+    if waits_for_client(run) {
+        output::stderr(&waiting::at_client(run));
+        return Ok(ExitCode::from(Code::AwaitingReview.exit_code()));
+    }
     let Some(waits) = PendingReview::of(store, run).await? else {
         return Ok(ExitCode::from(Code::Internal.exit_code()));
     };

@@ -30,7 +30,7 @@ use crate::workspace::opening;
 use crate::{agents, output, settings, stderr_writer, telemetry};
 use crate::{log_form, logging};
 use bonded_host::keeping::Keeper;
-use bonded_serve::agents::{Apart, ServerSettings, TokenKeeper, Tokens};
+use bonded_serve::agents::{Apart, ClientToolsMode, ServerSettings, TokenKeeper, Tokens};
 use bonded_serve::operations::Operations;
 use bonded_serve::server::Beside;
 use bonded_serve::workspace::open_workspace::OpenWorkspace;
@@ -143,6 +143,8 @@ async fn serve_agents(
         stop_after: args.stop_after,
         mcp: args.mcp,
         asks_clients: args.mcp_ask_client,
+        client_tools: args.client_tools.into(),
+        tells_progress: args.stream_progress,
         connection_max: args.mcp_stream_max,
         ..prepared.settings
     };
@@ -210,6 +212,8 @@ impl<D> ServedAgents<D> {
             tells: !quiet,
             mcp: false,
             asks_clients: false,
+            client_tools: ClientToolsMode::Ignore,
+            tells_progress: false,
             queueing: settings::queueing(args, &tools),
             person: person(),
             connection_max: None,

@@ -156,6 +156,11 @@ async fn heading(store: &dyn Store, run: &RunId, entries: &[Entry]) -> Result<St
     } else if status == Status::AwaitingReview {
         let id = text::short_id(run);
         lines.push(format!("next     bonded approve {id}, or bonded deny {id}"));
+    } else if status == Status::AwaitingClient {
+        let id = text::short_id(run);
+        lines.push(format!(
+            "next     its client answers, or bonded cancel {id}"
+        ));
     }
     lines.push(String::new());
     Ok(lines.join("\n"))

@@ -166,7 +166,8 @@ impl<'a> ListedRun<'a> {
             Some(Status::AwaitingReview) => format!("{} (bonded approve {id})", brief(&goal, 40)),
             Some(Status::Interrupted) => format!("{} (bonded resume {id})", brief(&goal, 40)),
             Some(
-                Status::Queued
+                Status::AwaitingClient
+                | Status::Queued
                 | Status::Running
                 | Status::Succeeded
                 | Status::Failed
@@ -186,6 +187,7 @@ pub(crate) fn state(status: Option<Status>) -> (Paint, &'static str) {
         Some(Status::Running) => (Paint::Cyan, "running"),
         Some(Status::Interrupted) => (Paint::Yellow, "interrupted"),
         Some(Status::AwaitingReview) => (Paint::Yellow, "waiting"),
+        Some(Status::AwaitingClient) => (Paint::Yellow, "at its client"),
         Some(Status::Succeeded) => (Paint::Green, "done"),
         Some(Status::Failed) => (Paint::Red, "failed"),
         Some(Status::TimedOut) => (Paint::Red, "timed out"),

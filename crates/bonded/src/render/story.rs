@@ -142,6 +142,9 @@ impl Story {
             (Status::AwaitingReview, _) => {
                 format!("Decide: bonded approve {id}, or bonded deny {id}")
             }
+            (Status::AwaitingClient, _) => {
+                format!("Waits for its client; cancel: bonded cancel {id}")
+            }
             (Status::Running | Status::Queued, _) => format!("Watch: bonded show {id} --follow"),
             (
                 Status::Succeeded

@@ -27,9 +27,29 @@ async function refused(kind, asked, code) {
   });
 }
 
+const tool = { type: "function", function: { name: "fetch", parameters: { type: "object", properties: {} } } };
+
+// The client executes a call and brings the result, by both interfaces.
+async function tools() {
+  const fetched = [];
+  const page = { ...tool.function, parse: JSON.parse, function: ({ url }) => `the page ${fetched.push(url)}` };
+  const runner = client.chat.completions.runTools({ model: "calls", messages, tools: [{ type: "function", function: page }] });
+  assert.equal(await runner.finalContent(), "Because.");
+  assert.deepEqual(fetched, ["a"]);
+
+  const flat = { type: "function", name: "fetch", parameters: { type: "object" }, strict: false };
+  const stream = client.responses.stream({ model: "calls", input: "why?", tools: [flat] });
+  const first = await stream.finalResponse();
+  const [call] = first.output;
+  assert.equal(call.arguments, '{"url":"a"}');
+  const input = [{ type: "function_call_output", call_id: call.call_id, output: "the page" }];
+  const last = await client.responses.create({ model: "calls", previous_response_id: first.id, input });
+  assert.equal(last.output_text, "Because.");
+}
+
 async function models() {
   const ids = (await all(client.models.list())).map((model) => model.id);
-  assert.deepEqual(ids, ["answers", "fails"]);
+  assert.deepEqual(ids, ["answers", "fails", "calls"]);
   assert.equal((await client.models.retrieve("answers")).owned_by, "bonded");
   await refused(OpenAI.NotFoundError, () => client.models.retrieve("answer"), "model_not_found");
 }
@@ -68,8 +88,8 @@ async function responses() {
 async function errors() {
   const stranger = client.withOptions({ apiKey: "wrong" });
   await refused(OpenAI.AuthenticationError, () => stranger.models.list(), "invalid_api_key");
-  const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
-  await refused(OpenAI.BadRequestError, () => chat({ tools }), "tools_not_supported");
+  const forced = () => chat({ tools: [tool], tool_choice: "required" });
+  await refused(OpenAI.BadRequestError, forced, "tool_choice_not_supported");
   await refused(OpenAI.NotFoundError, () => chat({ model: "answer" }), "model_not_found");
   // The SDK would ask again by itself; the server forbids it, as each time would cost the same again.
   await refused(OpenAI.InternalServerError, () => chat({ model: "fails" }), "provider_auth");
@@ -82,4 +102,5 @@ async function errors() {
 await models();
 await chats();
 await responses();
+await tools();
 await errors();

@@ -23,8 +23,35 @@ def chat(model="answers", **more):
     return client.chat.completions.create(model=model, messages=QUESTION, **more)
 
 
+TOOL = {"type": "function", "function": {"name": "fetch", "parameters": {"type": "object", "properties": {}}}}
+
+
+def tools():
+    """The client executes a call and brings the result, by both interfaces, whole and streamed."""
+    said = list(QUESTION)
+    message = client.chat.completions.create(model="calls", messages=said, tools=[TOOL]).choices[0].message
+    (call,) = message.tool_calls
+    assert (call.function.name, call.function.arguments) == ("fetch", '{"url":"a"}'), call
+    said += [message, {"role": "tool", "tool_call_id": call.id, "content": "the page"}]
+    assert client.chat.completions.create(model="calls", messages=said).choices[0].message.content == "Because."
+
+    with client.chat.completions.stream(model="calls", messages=QUESTION, tools=[TOOL]) as stream:
+        choice = stream.get_final_completion().choices[0]
+    assert choice.finish_reason == "tool_calls", choice
+    assert choice.message.tool_calls[0].function.arguments == '{"url":"a"}', choice
+
+    flat = {"type": "function", "name": "fetch", "parameters": {"type": "object"}, "strict": False}
+    with client.responses.stream(model="calls", input="why?", tools=[flat]) as stream:
+        first = stream.get_final_response()
+    (call,) = first.output
+    assert (call.type, call.name, call.arguments) == ("function_call", "fetch", '{"url":"a"}'), call
+    output = {"type": "function_call_output", "call_id": call.call_id, "output": "the page"}
+    last = client.responses.create(model="calls", previous_response_id=first.id, input=[output])
+    assert last.output_text == "Because.", last
+
+
 def models():
-    assert [model.id for model in client.models.list()] == ["answers", "fails"]
+    assert [model.id for model in client.models.list()] == ["answers", "fails", "calls"]
     assert client.models.retrieve("answers").owned_by == "bonded"
     refused(openai.NotFoundError, lambda: client.models.retrieve("answer"), "model_not_found")
 
@@ -81,9 +108,9 @@ def responses():
 def errors():
     stranger = client.with_options(api_key="wrong")
     refused(openai.AuthenticationError, stranger.models.list, "invalid_api_key")
-    tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
-    error = refused(openai.BadRequestError, lambda: chat(tools=[tool]), "tools_not_supported")
-    assert error.param == "tools" and "tools of their own" in error.message, error
+    forced = lambda: chat(tools=[TOOL], tool_choice="required")
+    error = refused(openai.BadRequestError, forced, "tool_choice_not_supported")
+    assert error.param == "tool_choice" and "auto or none" in error.message, error
     refused(openai.NotFoundError, lambda: chat(model="answer"), "model_not_found")
     # The SDK would ask again by itself; the server forbids it, as each time would cost the same again.
     refused(openai.InternalServerError, lambda: chat(model="fails"), "provider_auth")
@@ -96,4 +123,5 @@ def errors():
 models()
 chats()
 responses()
+tools()
 errors()

@@ -24,13 +24,7 @@ fn a_request_that_no_agent_can_answer_is_refused_with_its_reason_and_makes_no_ru
         (CHAT, question("agnet"), 404, "model_not_found"),
         (
             CHAT,
-            question_with("agent", "tools", tool.clone()),
-            400,
-            "tools_not_supported",
-        ),
-        (
-            CHAT,
-            question_with("agent", "functions", tool.clone()),
+            question_with("agent", "functions", tool),
             400,
             "tools_not_supported",
         ),
@@ -66,8 +60,8 @@ fn a_request_that_no_agent_can_answer_is_refused_with_its_reason_and_makes_no_ru
             400,
             "unsupported_content",
         ),
-        (CHAT, talk(call_result), 400, "tools_not_supported"),
-        (CHAT, talk(calls), 400, "tools_not_supported"),
+        (CHAT, talk(call_result), 400, "unknown_call"),
+        (CHAT, talk(calls), 400, "bad_body"),
         (
             CHAT,
             talk(json!({ "role": "user", "content": 7 })),
@@ -82,7 +76,6 @@ fn a_request_that_no_agent_can_answer_is_refused_with_its_reason_and_makes_no_ru
             404,
             "model_not_found",
         ),
-        (RESPONSES, asked("tools", tool), 400, "tools_not_supported"),
         (
             RESPONSES,
             asked("input", Value::Null),
@@ -93,7 +86,7 @@ fn a_request_that_no_agent_can_answer_is_refused_with_its_reason_and_makes_no_ru
             RESPONSES,
             asked("input", json!([{ "type": "function_call" }])),
             400,
-            "tools_not_supported",
+            "no_call_id",
         ),
         (
             RESPONSES,

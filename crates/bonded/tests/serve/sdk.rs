@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use bonded_testkit::installed::{SDK_PYTHON, installed};
 use serde_json::{Value, json};
 
+use crate::place::call;
 use crate::served::{Served, report};
 
 /// Runs a client's script, unless its SDK is not here and nobody promised it.
@@ -14,9 +15,11 @@ fn check(variable: &str, flags: &[&str], script: &str) {
         return;
     };
     let fails: Value = json!({ "fail": "auth", "message": "bad key" });
+    let fetch = call("fetch", json!({ "url": "a" }));
     let agents = [
         ("answers", vec![report("Because.")]),
         ("fails", vec![fails]),
+        ("calls", vec![fetch, report("Because.")]),
     ];
     let served = Served::start(&agents, &["--token", "right"]);
     let script = Path::new(env!("CARGO_MANIFEST_DIR"))

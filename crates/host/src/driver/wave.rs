@@ -16,6 +16,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 
 use super::{Driver, panic_message};
+use crate::client_results::ClientResults;
 use crate::counter::Counter;
 use crate::host::Host;
 use crate::live::{CallNews, LiveCall};
@@ -30,11 +31,12 @@ pub(super) struct CallExecutor<'a> {
     pub(super) registry: &'a Registry,
     pub(super) cancel: &'a CancellationToken,
     pub(super) counter: &'a Counter,
+    pub(super) results: &'a ClientResults,
 }
 
 impl CallExecutor<'_> {
     /// A tool that panics ends its own run and nothing else. `None` where nothing comes of the call before a person has
-    /// spoken.
+    /// spoken, or a client has returned what it made of it.
     pub(super) async fn invoke(&self, invocation: &Invocation) -> Option<Input> {
         let call = AssertUnwindSafe(self.execute(invocation)).catch_unwind();
         Some(match call.await {
@@ -66,6 +68,9 @@ impl CallExecutor<'_> {
                 // Few runs call agents: the others do not carry what that needs.
                 let called = self.host.call_agent(self.run, agent, invocation, cancel);
                 Box::pin(called).await?
+            }
+            None if self.run.is_client_tool(invocation.tool()) => {
+                self.results.output(invocation, &self.mask())?
             }
             None => {
                 let mut output = self.call_tool(invocation).await;
@@ -139,7 +144,7 @@ impl<'a> Wave<'a> {
         let calls = under_way.into_iter().map(|invocation| {
             let (host, run) = (driver.host, run.clone());
             let (registry, cancel) = (driver.registry.clone(), driver.cancel.clone());
-            let counter = driver.counter.clone();
+            let (counter, results) = (driver.counter.clone(), driver.results.clone());
             let call = async move {
                 // One that began before it may have brought the end.
                 if cancel.is_cancelled() || host.interrupt.is_cancelled() {
@@ -151,6 +156,7 @@ impl<'a> Wave<'a> {
                     registry: &registry,
                     cancel: &cancel,
                     counter: &counter,
+                    results: &results,
                 };
                 let input = caller.invoke(&invocation).await;
                 caller.tell_end(&invocation);

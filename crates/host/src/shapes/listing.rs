@@ -9,6 +9,8 @@ use bonded_state::{Listed, Store};
 use serde_json::{Value, json};
 
 use super::json as shapes;
+use crate::client_results::waits_for_client;
+use crate::error::HostError;
 use crate::load::load_run;
 use crate::result::Status;
 use crate::review::PendingReview;
@@ -99,8 +101,8 @@ pub fn json_line_from(
     }
 }
 
-/// A log that cannot be read has no status of its own. A run that nobody drives may wait for a person in an
-/// agent that it called: only its log says so.
+/// A log that cannot be read has no status of its own. A run that nobody drives may wait for its client, or for a person
+/// in an agent that it called: only its log says so.
 pub async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
     let ends = listed.ends.as_ref().ok()?;
     let last = &ends.last.event;
@@ -110,23 +112,26 @@ pub async fn status(store: &dyn Store, listed: &Listed) -> Option<Status> {
         Status::of(last.ended().map(|it| it.termination.kind), &listed.held)
     };
     let is_left = matches!(status, Status::Interrupted | Status::Queued);
-    if !is_left || !calls_agents(&ends.first) {
+    if !is_left || !may_wait(&ends.first) {
         return Some(status);
     }
     let waits = async {
         let run = load_run(store, &listed.run).await?;
-        PendingReview::of(store, &run).await
+        if waits_for_client(&run) {
+            return Ok(Some(Status::AwaitingClient));
+        }
+        let pending = PendingReview::of(store, &run).await?;
+        Ok::<_, HostError>(pending.map(|_| Status::AwaitingReview))
     };
     // What cannot be read now is told by the commands that need it.
-    match waits.await {
-        Ok(Some(_)) => Some(Status::AwaitingReview),
-        Ok(None) | Err(_) => Some(status),
-    }
+    Some(waits.await.ok().flatten().unwrap_or(status))
 }
 
-/// Whether it could wait in an agent at all.
-fn calls_agents(first: &Entry) -> bool {
-    let started = first.event.started();
-    let agent = started.and_then(|it| it.config.agent.as_ref());
-    agent.is_some_and(|agent| !agent.agents.is_empty())
+/// Whether it could wait for its client, or in an agent, at all.
+fn may_wait(first: &Entry) -> bool {
+    first.event.started().is_some_and(|started| {
+        let config = &started.config;
+        let agent = config.agent.as_ref();
+        config.client_tools.is_some() || agent.is_some_and(|agent| !agent.agents.is_empty())
+    })
 }

@@ -107,6 +107,15 @@ pub fn paused(run: &Run, waiting: &PendingReview) -> String {
     )
 }
 
+/// What a person is told of a run that waits for its client.
+pub fn at_client(run: &Run) -> String {
+    let id = text::short_id(run.id());
+    let calls = bonded_kernel::handed_out(run);
+    let tools: Vec<String> = calls.iter().map(|call| written_out(call.tool())).collect();
+    let tools = tools.join(", ");
+    format!("run {id} waits for its client, which executes {tools}; cancel it: bonded cancel {id}")
+}
+
 /// A run that waits, in the place of its result.
 pub fn result_value(run: &Run, waiting: &PendingReview) -> Value {
     let status = Status::AwaitingReview.as_str();

@@ -61,6 +61,12 @@ impl Setup {
         agents.find(|agent| agent.tool == tool)
     }
 
+    /// Whether the calls of a tool are executed by whoever asked for the run.
+    pub(crate) fn is_client_tool(&self, tool: &str) -> bool {
+        let client_tools = self.config().client_tools.as_ref();
+        client_tools.is_some_and(|tools| tools.has(tool))
+    }
+
     /// The tool of the kernel that a call is of, if it is of one.
     pub(crate) fn own_tool(&self, tool: &str) -> Option<OwnTool> {
         self.config().own_tools.of(tool)

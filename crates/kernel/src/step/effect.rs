@@ -26,7 +26,7 @@ pub enum Effect {
         until: Millis,
     },
     /// Execute the call. Those that may be executed at the same time are [`beside`] it; what they return is given in one
-    /// after the other, in the order of the calls.
+    /// after the other, in the order of the calls. Calls of [`ClientTools`](crate::ClientTools) are [`handed_out`] instead.
     Invoke(Invocation),
     /// Nothing, until a person says whether the call may be executed: see [`Input::Reviewed`](super::Input::Reviewed).
     Review(WaitingCall),
@@ -142,6 +142,22 @@ pub fn beside(run: &Run) -> Vec<Invocation> {
     known
         .filter_map(|(at, call)| Invocation::new(run, at, call))
         .collect()
+}
+
+/// The calls that were handed out to whoever asked for the run, and whose results it waits for; none where it does not.
+pub fn handed_out(run: &Run) -> Vec<Invocation> {
+    if run.config().client_tools.is_none() {
+        return vec![];
+    }
+    let Effect::Invoke(first) = next(run) else {
+        return vec![];
+    };
+    if !run.is_client_tool(first.tool()) {
+        return vec![];
+    }
+    let mut calls = vec![first];
+    calls.extend(beside(run));
+    calls
 }
 
 /// A run stands so after a verdict, and where a log was cut inside a step: waking up goes on. Where the arguments of

@@ -71,7 +71,10 @@ impl Stepper<'_> {
 
     /// Whether the call that is up next cannot be executed as it was written. It was passed over then.
     pub(super) fn is_unkept(&mut self, at: usize, call: &Call) -> bool {
-        if is_terminal(&call.tool) || self.run.scratch.has_arguments(at, call) {
+        // Who would execute it elsewhere is told no secret, and without it the call is another one.
+        let goes_out = call.masked && self.run.setup.is_client_tool(&call.tool);
+        let is_whole = self.run.scratch.has_arguments(at, call) && !goes_out;
+        if is_terminal(&call.tool) || is_whole {
             return false;
         }
         self.pass_unkept(at, call);

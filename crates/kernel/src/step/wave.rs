@@ -16,6 +16,10 @@ pub(super) fn is_lost(run: &Run, at: usize, call: &Call) -> bool {
     let RunPhase::Acting { under_way, .. } = &run.phase else {
         return false;
     };
+    // It is under way at whoever asked for the run, whichever process hears what it returned.
+    if run.setup.is_client_tool(&call.tool) {
+        return false;
+    }
     let effect = run.setup.effect_of(&call.tool);
     let may_repeat = effect.may_repeat() && Invocation::new(run, at, call).is_some();
     under_way.taken_up && !may_repeat
@@ -46,6 +50,14 @@ impl Stepper<'_> {
         if own || is_terminal(&call.tool) || LoopOp::of(&call.tool).is_some() {
             return false;
         }
+        // Calls that are handed out are waited for without a process: none that is executed here may be beside them.
+        let is_client = |call: &Call| run.setup.is_client_tool(&call.tool);
+        if together
+            .iter()
+            .any(|&other| is_client(&calls[other]) != is_client(call))
+        {
+            return false;
+        }
         let mut others = together.iter().map(|&other| &calls[other]);
         let is_held = match &run.config().policy {
             None => false,
@@ -57,6 +69,7 @@ impl Stepper<'_> {
         };
         !is_held
             && run.scratch.has_arguments(at, call)
+            && !(call.masked && is_client(call))
             && others.all(|other| run.setup.are_apart(other, call))
     }
 

@@ -11,6 +11,7 @@ mod attrless_property;
 mod batch;
 mod batch_guard;
 mod budget;
+mod client_tools;
 mod common;
 mod compaction;
 mod decode;

@@ -7,28 +7,57 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use bonded_host::HostError;
-use bonded_kernel::{Event, FailureClass, Report, Run, RunId, Termination, TerminationKind, Usage};
+use bonded_kernel::{
+    self as kernel, Event, FailureClass, Report, Run, RunId, Termination, TerminationKind, Usage,
+};
 use bonded_state::{Store, StoreError};
 use serde_json::Value;
 
+use super::access::Caller;
+use super::call_handle::CallHandle;
 use super::refusal::AgentRefusal;
 use bonded_host::with_causes;
 
 /// How many entries are read at a time.
 const PART_ENTRIES: usize = 128;
 
+/// A reply is at most so many entries before those of the calls that are under way.
+const REPLY_ENTRIES_MAX: u64 = 1_024;
+
 /// The code of a run that waits for a person.
 pub(crate) const AWAITING_REVIEW: &str = "awaiting_review";
 
-/// The accepted report, and what the run used for it.
+/// The accepted report, or the calls that the client executes, and what the run used for it.
 #[derive(Debug)]
 pub(crate) struct RunAnswer {
-    /// The report as text, also where it is JSON.
+    /// The report as text, also where it is JSON; what the model said beside calls.
     pub(crate) content: String,
     /// The report where it is JSON.
     pub(crate) json: Option<Value>,
-    /// Tokens of all requests of the run together.
+    /// What the client is to execute; nothing where the run has ended.
+    pub(super) calls: Vec<HandedCall>,
+    /// Tokens of all requests since the answer before, together.
     pub(crate) usage: Usage,
+}
+
+/// A call that the client is to execute.
+#[derive(Debug)]
+pub(super) struct HandedCall {
+    /// Names it when the result is brought.
+    pub(super) id: String,
+    pub(super) tool: String,
+    /// As the model wrote them, a JSON object.
+    pub(super) arguments: String,
+}
+
+/// To whom it is told what a run came to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hearer {
+    pub(super) caller: Caller,
+    /// What the run had used before.
+    pub(super) used: Usage,
+    /// Whether the server itself ends its runs.
+    pub(super) stopping: bool,
 }
 
 /// What a client is told of a store that fails.
@@ -37,16 +66,31 @@ pub(crate) const STORE_FAILED: &str = "the store of runs failed; the log of the 
 /// Shared by all clients that wait for one run.
 pub(crate) type Ended = Result<Arc<RunAnswer>, AgentRefusal>;
 
-/// Tells what a run came to. `stopping` is whether the server itself ends its runs.
+/// Tells what a run came to.
 /// The order matters: a server that stops says so even where the run was cancelled for it, because the client may
 /// simply ask again.
-pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stopping: bool) -> Ended {
+pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, hearer: Hearer) -> Ended {
     let run = driven.map_err(|error| match error {
         HostError::Interrupted { .. } => AgentRefusal::stopping(),
         error => unusable(&error),
     })?;
+    let usage = run.spend().used().0.minus(&hearer.used);
     let Some(termination) = run.termination() else {
-        return Err(waits(&run));
+        let handed_out = kernel::handed_out(&run);
+        if handed_out.is_empty() {
+            return Err(waits(&run));
+        }
+        let handed = handed_out.iter().map(|call| HandedCall {
+            id: CallHandle::write(hearer.caller, &run, call),
+            tool: call.tool().to_owned(),
+            arguments: call.arguments().to_owned(),
+        });
+        return Ok(Arc::new(RunAnswer {
+            content: said_beside(store, &run).await.unwrap_or_default(),
+            json: None,
+            calls: handed.collect(),
+            usage,
+        }));
     };
     match termination.kind {
         TerminationKind::Done => {
@@ -54,10 +98,11 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
             Ok(Arc::new(RunAnswer {
                 content,
                 json,
-                usage: run.spend().used().0,
+                calls: vec![],
+                usage,
             }))
         }
-        TerminationKind::Cancelled if stopping => Err(AgentRefusal::stopping()),
+        TerminationKind::Cancelled if hearer.stopping => Err(AgentRefusal::stopping()),
         TerminationKind::Fatal => {
             // A log that cannot be read does not say whose fault it was.
             let class = provider_failure(store, run.id()).await.unwrap_or_default();
@@ -65,6 +110,23 @@ pub(super) async fn of(store: &dyn Store, driven: Result<Run, HostError>, stoppi
         }
         kind => Err(failed(status(kind), kind.as_str(), termination)),
     }
+}
+
+/// What the model said beside the calls that were handed out; nothing where the calls are a part of the text. The reply
+/// is among the last entries: each of its calls has a few.
+async fn said_beside(store: &dyn Store, run: &Run) -> Result<String, StoreError> {
+    let after = run.head().seq.saturating_sub(REPLY_ENTRIES_MAX);
+    let mut said = String::new();
+    for entry in store.load(run.id(), after).await? {
+        if let Event::DecisionMade(decision) = &entry.event {
+            let is_apart = decision.calls.iter().all(|call| call.tag.is_none());
+            said = match is_apart {
+                true => decision.answer.text.trim().to_owned(),
+                false => String::new(),
+            };
+        }
+    }
+    Ok(said)
 }
 
 /// Only somebody at the server can approve, unless the client may be asked.
@@ -157,7 +219,7 @@ async fn provider_failure(
 
 /// The run could not be driven at all.
 /// Conflicts with another driver can be tried again; everything else is for whoever runs the server.
-fn unusable(error: &HostError) -> AgentRefusal {
+pub(super) fn unusable(error: &HostError) -> AgentRefusal {
     let message = with_causes(error);
     match error {
         HostError::Store(StoreError::Held { .. }) | HostError::TakenOver { .. } => {

@@ -11,16 +11,21 @@ use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
-use bonded_host::off_the_runtime;
+use bonded_host::{Goal, off_the_runtime};
 use bonded_kernel::Served;
 use serde::Serialize;
 
+use super::access::Caller;
 use super::answer::RunAnswer;
 use super::client::{Client, Ticket};
+use super::client_tools::{self, ClientToolsMode};
 use super::key::RunKey;
+use super::models::Model;
+use super::own::Own;
 use super::progress::Follower;
 use super::refusal::AgentRefusal;
 use super::request::{AgentRequest, Streaming};
+use super::resumption::{self, Resumption};
 use super::stream::{self, AnswerWriter};
 use super::{AgentServer, body, chat, responses};
 use crate::sorted_json::sorted_json;
@@ -63,7 +68,7 @@ impl Interface {
                 ticket,
                 with_usage: how.usage,
             }),
-            Self::Responses => Box::new(responses::Events { ticket, sent: 0 }),
+            Self::Responses => Box::new(responses::Events::new(ticket)),
         }
     }
 }
@@ -79,30 +84,48 @@ pub(super) async fn ask(
     let caller = server.caller(&head)?;
     let body = body::read(&head.headers, body).await?;
     let is_short = body.len() <= SHORT_BODY_BYTES;
-    let asked = match is_short {
+    let mut asked = match is_short {
         true => interface.read(&body),
         false => off_the_runtime(|| interface.read(&body)),
     }?;
+    if let Some(stream) = &mut asked.stream {
+        stream.progress |= server.tells_progress;
+    }
     drop(body);
     let model = server.models.find(&asked.model)?;
-    let key = RunKey::of(&head.headers, caller, asked.digest)?;
-    let own = server.apart.own(caller);
-    let make_goal = || model.goal(&asked, &server.limits, own.as_ref(), Served::Openai);
-    let goal = match is_short && !model.has_schema_for(&asked) {
-        true => make_goal(),
-        // The client's schema is made ready here: that may take a while.
-        false => off_the_runtime(make_goal),
-    }?;
-    let runs = &server.runs;
-    let client = runs.begin(caller, own.as_ref(), key, goal).await?;
+    let resumption = server.resumption(caller, &asked).await?;
+    let after = resumption.as_ref().map(|it| it.place);
+    let seen = resumption.as_ref().map_or(0, |it| it.run.head().seq);
+    let client = match resumption {
+        Some(resumption) => server.runs.answer(caller, resumption)?,
+        None => {
+            let key = RunKey::of(&head.headers, caller, asked.digest)?;
+            let own = server.apart.own(caller);
+            let make_goal = || server.goal(model, &asked, own.as_ref());
+            let is_quick = is_short && asked.tools.is_empty() && !model.has_schema_for(&asked);
+            let goal = match is_quick {
+                true => make_goal(),
+                // The client's schemas are made ready here: that may take a while.
+                false => off_the_runtime(make_goal),
+            }?;
+            server.runs.begin(caller, own.as_ref(), key, goal).await?
+        }
+    };
     let ticket = Ticket {
         run: client.run.clone(),
+        after,
         model: model.id.clone(),
         created: unix_seconds(),
     };
     let run = HeaderValue::from_str(ticket.run.as_str());
     let mut response = match asked.stream {
-        Some(how) => streamed(server, interface, client, ticket, how),
+        Some(how) => {
+            let follower = how.progress.then(|| {
+                let (store, run) = (server.runs.store(), ticket.run.clone());
+                Follower::new(store, run, seen)
+            });
+            stream::response(client, interface.telling(ticket, how), follower)
+        }
         None => whole(interface, client, &ticket).await,
     };
     if let Ok(run) = run {
@@ -111,18 +134,42 @@ pub(super) async fn ask(
     Ok(response)
 }
 
-/// Progress is followed only where the client asked for it.
-fn streamed(
-    server: &AgentServer,
-    interface: Interface,
-    client: Client,
-    ticket: Ticket,
-    how: Streaming,
-) -> Response {
-    let follower = how
-        .progress
-        .then(|| Follower::new(server.runs.store(), ticket.run.clone()));
-    stream::response(client, interface.telling(ticket, how), follower)
+impl AgentServer {
+    /// The run that a request goes on with, where it brings the results of calls.
+    async fn resumption(
+        &self,
+        caller: Caller,
+        asked: &AgentRequest,
+    ) -> Result<Option<Resumption>, AgentRefusal> {
+        match self.client_tools {
+            ClientToolsMode::Call if !self.is_queued => {
+                Box::pin(resumption::of(self.runs.host(), caller, asked)).await
+            }
+            ClientToolsMode::Call | ClientToolsMode::Ignore => match asked.previous {
+                Some(_) => Err(resumption::results_wanted()),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// The goal of a request, with the tools that its client executes.
+    fn goal(
+        &self,
+        model: &Model,
+        asked: &AgentRequest,
+        own: Option<&Own>,
+    ) -> Result<Goal, AgentRefusal> {
+        let mut goal = model.goal(asked, &self.limits, own, Served::Openai)?;
+        let offered = match self.client_tools {
+            ClientToolsMode::Call => asked.tools.read()?,
+            ClientToolsMode::Ignore => None,
+        };
+        if offered.is_some() && self.is_queued {
+            return Err(client_tools::queued());
+        }
+        goal.config.client_tools = offered.map(Box::new);
+        Ok(goal)
+    }
 }
 
 /// A connection that breaks while this waits drops it, and the client with it.

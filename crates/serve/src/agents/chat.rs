@@ -1,7 +1,8 @@
 //! `/v1/chat/completions`.
 //!
 //! A chat is read into the same request as a response is. Fields that would mean nothing here but change what the
-//! client expects are refused; all others are left aside, because clients send many.
+//! client expects are refused; all others are left aside, because clients send many. An answer is the report, or the
+//! calls that the client executes.
 
 pub(super) mod wire;
 
@@ -11,13 +12,14 @@ use serde_json::Value;
 
 use super::answer::RunAnswer;
 use super::client::Ticket;
-use super::conversation::{self, MessageContent, Role, Utterance};
+use super::client_tools::GivenTools;
+use super::conversation::{self, MessageContent, Role, SaidCall, Utterance};
 use super::refusal::AgentRefusal;
 use super::request::{self, AgentRequest, Streaming, WishedFormat};
 use super::stream::{AnswerWriter, frame};
 use wire::{
     ChatCompletion, ChunkChoice, ChunkDelta, CompletionChoice, CompletionChunk, CompletionMessage,
-    CompletionUsage,
+    CompletionUsage, ToolCall,
 };
 
 /// What of a chat request has a meaning here.
@@ -29,6 +31,8 @@ struct ChatBody {
     stream_options: Option<StreamOptions>,
     n: Option<u64>,
     tools: Option<Vec<Value>>,
+    tool_choice: Option<Value>,
+    parallel_tool_calls: Option<bool>,
     functions: Option<Vec<Value>>,
     response_format: Option<WishedFormat>,
     format: Option<String>,
@@ -39,8 +43,25 @@ struct ChatBody {
 struct ChatMessage {
     role: String,
     content: Option<MessageContent>,
-    tool_calls: Option<Vec<Value>>,
+    tool_calls: Option<Vec<ChatCall>>,
+    tool_call_id: Option<String>,
     function_call: Option<Value>,
+}
+
+/// A call that the client repeats.
+#[derive(Debug, Deserialize)]
+struct ChatCall {
+    id: String,
+    #[serde(alias = "custom")]
+    function: CalledFunction,
+}
+
+/// What was called, with arguments as a text of JSON.
+#[derive(Debug, Deserialize)]
+struct CalledFunction {
+    name: String,
+    #[serde(alias = "input")]
+    arguments: String,
 }
 
 /// How the answer is streamed; `include_progress` is ours.
@@ -50,12 +71,9 @@ struct StreamOptions {
     include_progress: Option<bool>,
 }
 
-/// What an agent cannot do, such as to offer it tools or to ask for several answers, is refused rather than left aside.
+/// What an agent cannot do, such as to give several answers, is refused rather than left aside.
 pub(super) fn read(body: &[u8]) -> Result<AgentRequest, AgentRefusal> {
     let (body, digest): (ChatBody, _) = request::parse(body)?;
-    if body.tools.is_some_and(|tools| !tools.is_empty()) {
-        return Err(conversation::calls_refused("tools"));
-    }
     if body
         .functions
         .is_some_and(|functions| !functions.is_empty())
@@ -85,6 +103,12 @@ pub(super) fn read(body: &[u8]) -> Result<AgentRequest, AgentRefusal> {
             usage: options.include_usage.unwrap_or_default(),
             progress: options.include_progress.unwrap_or_default(),
         }),
+        tools: GivenTools {
+            tools: body.tools.unwrap_or_default(),
+            choice: body.tool_choice,
+            parallel: body.parallel_tool_calls.unwrap_or(true),
+        },
+        previous: None,
         digest,
     })
 }
@@ -92,9 +116,15 @@ pub(super) fn read(body: &[u8]) -> Result<AgentRequest, AgentRefusal> {
 /// Only an assistant's message may be without content.
 fn utterance(message: ChatMessage) -> Result<Utterance, AgentRefusal> {
     let role = conversation::role(&message.role, "messages")?;
-    let calls = message.tool_calls.is_some_and(|calls| !calls.is_empty());
-    if calls || message.function_call.is_some() {
+    if message.function_call.is_some() {
         return Err(conversation::calls_refused("messages"));
+    }
+    if role == Role::Tool {
+        let Some(call) = message.tool_call_id else {
+            return Err(conversation::no_call_id("messages"));
+        };
+        let text = message.content.map(MessageContent::into_result);
+        return Ok(Utterance::returned(call, text.unwrap_or_default()));
     }
     let text = match message.content {
         Some(content) => content.into_text("messages")?,
@@ -108,7 +138,16 @@ fn utterance(message: ChatMessage) -> Result<Utterance, AgentRefusal> {
             ));
         }
     };
-    Ok(Utterance { role, text })
+    let calls = message.tool_calls.unwrap_or_default().into_iter();
+    let calls = calls.map(|call| SaidCall {
+        id: call.id,
+        tool: call.function.name,
+        arguments: call.function.arguments,
+    });
+    Ok(match role {
+        Role::Assistant => Utterance::calling(text, calls.collect()),
+        _ => Utterance::said(role, text),
+    })
 }
 
 /// The answer in one piece.
@@ -122,19 +161,35 @@ pub(super) fn whole<'a>(ticket: &'a Ticket, answer: &'a RunAnswer) -> ChatComple
             index: 0,
             message: CompletionMessage {
                 role: "assistant",
-                content: &answer.content,
+                content: (!answer.content.is_empty() || answer.calls.is_empty())
+                    .then_some(&answer.content),
                 refusal: (),
+                tool_calls: tool_calls(answer),
             },
             logprobs: (),
-            finish_reason: "stop",
+            finish_reason: finish_reason(answer),
         }],
         usage: answer.into(),
     }
 }
 
+/// The calls that the client executes.
+fn tool_calls(answer: &RunAnswer) -> Vec<ToolCall<'_>> {
+    let calls = answer.calls.iter().enumerate();
+    calls.map(|(at, call)| ToolCall::new(at, call)).collect()
+}
+
+/// A run that neither reported nor handed calls out is an error.
+fn finish_reason(answer: &RunAnswer) -> &'static str {
+    match answer.calls.is_empty() {
+        true => "stop",
+        false => "tool_calls",
+    }
+}
+
 /// Names the run, so that a person can find it.
 fn id(ticket: &Ticket) -> String {
-    format!("chatcmpl-{}", ticket.run)
+    format!("chatcmpl-{}", ticket.name())
 }
 
 /// The answer in chunks.
@@ -182,24 +237,32 @@ impl AnswerWriter for Chunks {
     }
 
     /// As reasoning, which clients show apart from the answer.
-    fn progress(&mut self, line: &str) -> Option<Bytes> {
+    fn progress(&mut self, line: &str) -> Vec<Bytes> {
         let delta = ChunkDelta {
             reasoning_content: Some(format!("{line}\n")),
             ..ChunkDelta::default()
         };
-        Some(self.chunk(delta, None))
+        vec![self.chunk(delta, None)]
     }
 
-    /// The report comes in one piece: it was accepted as a whole, and nothing of it leaves before.
+    /// The report comes in one piece: it was accepted as a whole, and nothing of it leaves before. So do calls.
     fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes> {
         let text = ChunkDelta {
             content: Some(&answer.content),
             ..ChunkDelta::default()
         };
-        let mut chunks = vec![
-            self.chunk(text, None),
-            self.chunk(ChunkDelta::default(), Some("stop")),
-        ];
+        let mut chunks = vec![];
+        if !answer.content.is_empty() || answer.calls.is_empty() {
+            chunks.push(self.chunk(text, None));
+        }
+        for call in tool_calls(answer) {
+            let delta = ChunkDelta {
+                tool_calls: Some([call]),
+                ..ChunkDelta::default()
+            };
+            chunks.push(self.chunk(delta, None));
+        }
+        chunks.push(self.chunk(ChunkDelta::default(), Some(finish_reason(answer))));
         if self.with_usage {
             chunks.push(self.chunk_of(&[], Some(answer.into())));
         }

@@ -13,10 +13,33 @@ use super::runs::Runs;
 pub(super) struct Ticket {
     /// The run that answers.
     pub(super) run: RunId,
+    /// The newest call whose result the request brought.
+    pub(super) after: Option<(u32, u32)>,
     /// As the client called it.
     pub(super) model: String,
     /// Seconds since the Unix epoch.
     pub(super) created: u64,
+}
+
+impl Ticket {
+    /// What names this answer of the run: there is one to the first request, and one to each that brings results.
+    pub(super) fn name(&self) -> String {
+        match self.after {
+            None => self.run.to_string(),
+            Some((turn, call)) => format!("{}_{turn}_{call}", self.run),
+        }
+    }
+
+    /// The run whose answer has this name.
+    pub(super) fn run_of(name: &str) -> Option<RunId> {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+        let mut parts = name.rsplitn(3, '_');
+        let run = match (parts.next(), parts.next(), parts.next()) {
+            (Some(call), Some(turn), Some(run)) if is_number(call) && is_number(turn) => run,
+            _ => name,
+        };
+        RunId::new(run).ok()
+    }
 }
 
 /// A client's share in a run. Dropping it means that the client is gone, and a run without clients is

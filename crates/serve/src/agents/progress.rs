@@ -31,13 +31,9 @@ impl std::fmt::Debug for Follower {
 }
 
 impl Follower {
-    /// From the beginning of the log on.
-    pub(crate) fn new(store: Arc<dyn Store>, run: RunId) -> Self {
-        Self {
-            store,
-            run,
-            after: 0,
-        }
+    /// From an entry of the log on, which is not told itself.
+    pub(crate) fn new(store: Arc<dyn Store>, run: RunId, after: u64) -> Self {
+        Self { store, run, after }
     }
 
     /// Waits until there is more in the log, and tells it.

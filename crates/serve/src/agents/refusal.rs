@@ -157,6 +157,12 @@ impl AgentRefusal {
         Self::new(StatusCode::CONFLICT, INVALID, "run_held", message).after_seconds(2)
     }
 
+    /// What was sent does not go with what a run has recorded. To send it again changes nothing.
+    pub(super) fn conflict(code: &'static str, param: &'static str, message: &str) -> Self {
+        let conflict = Self::new(StatusCode::CONFLICT, INVALID, code, message);
+        conflict.about(Some(param)).never_again()
+    }
+
     /// The bodies of all requests together take too much memory just now.
     pub(super) fn no_room() -> Self {
         let message = "too many large requests at once; send it again in a moment";

@@ -3,11 +3,12 @@
 //! Both interfaces are read into this, so that everything behind it is written once. The digest is taken of the parsed
 //! body without the fields about streaming: a client that repeats a question may well want the answer in another way.
 
-use bonded_kernel::{Hash, ReportFormat};
+use bonded_kernel::{Hash, ReportFormat, RunId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::client_tools::GivenTools;
 use super::conversation::Utterance;
 use super::refusal::AgentRefusal;
 use bonded_web::bounded_json;
@@ -25,6 +26,10 @@ pub(crate) struct AgentRequest {
     pub(crate) wish: Option<Wish>,
     /// How the answer is to be streamed, if it is.
     pub(crate) stream: Option<Streaming>,
+    /// The tools that the client executes.
+    pub(crate) tools: GivenTools,
+    /// The run whose response the request goes on from, where it names one.
+    pub(crate) previous: Option<RunId>,
     /// Identifies what is asked: the body without how the answer is to be sent.
     pub(crate) digest: Hash,
 }

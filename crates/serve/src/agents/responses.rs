@@ -1,24 +1,23 @@
 //! `/v1/responses`.
 //!
-//! The server keeps no conversations: the client sends all that was said. What would need one that is kept is refused,
-//! so that no client takes an answer for the continuation of something.
+//! The server keeps no conversations: the client sends all that was said, or names the response whose calls it executed.
+//! What would need more is refused, so that no client takes an answer for the continuation of something.
 
+pub(super) mod events;
 pub(super) mod wire;
 
-use axum::body::Bytes;
-use serde::{Deserialize, Serialize};
+use bonded_kernel::RunId;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::answer::RunAnswer;
 use super::client::Ticket;
-use super::conversation::{self, MessageContent, Role, Utterance};
+use super::client_tools::GivenTools;
+use super::conversation::{self, MessageContent, Role, SaidCall, Utterance};
 use super::refusal::AgentRefusal;
 use super::request::{self, AgentRequest, Streaming, WishedFormat};
-use super::stream::{AnswerWriter, frame};
-use wire::{
-    OfItem, OfPart, OfResponse, OutputMessage, OutputText, PartBody, ResponseBody, ResponseError,
-    ResponseEvent, message_id,
-};
+pub(super) use events::Events;
+use wire::{RESPONSE, ResponseBody};
 
 /// What of such a request has a meaning here.
 #[derive(Debug, Deserialize)]
@@ -28,9 +27,11 @@ struct ResponsesBody {
     instructions: Option<String>,
     stream: Option<bool>,
     tools: Option<Vec<Value>>,
+    tool_choice: Option<Value>,
+    parallel_tool_calls: Option<bool>,
     text: Option<TextOptions>,
     format: Option<String>,
-    previous_response_id: Option<Value>,
+    previous_response_id: Option<String>,
     conversation: Option<Value>,
     background: Option<bool>,
 }
@@ -49,26 +50,30 @@ enum GivenInput {
     Items(Vec<Item>),
 }
 
-/// One thing that was said; what is no message is refused, but for reasoning.
+/// One thing that was said, or a call, or what it returned; anything else is refused, but for reasoning.
 #[derive(Debug, Deserialize)]
 struct Item {
     #[serde(rename = "type")]
     kind: Option<String>,
     role: Option<String>,
-    content: Option<MessageContent>,
+    content: Option<Value>,
+    call_id: Option<String>,
+    name: Option<String>,
+    #[serde(alias = "input")]
+    arguments: Option<String>,
+    output: Option<MessageContent>,
 }
 
 /// What an agent cannot do is refused rather than left aside.
 pub(super) fn read(body: &[u8]) -> Result<AgentRequest, AgentRefusal> {
     let (body, digest): (ResponsesBody, _) = request::parse(body)?;
-    if body.tools.is_some_and(|tools| !tools.is_empty()) {
-        return Err(conversation::calls_refused("tools"));
-    }
-    if body.previous_response_id.is_some() {
-        return Err(whole_talk_wanted("previous_response_id"));
-    }
     if body.conversation.is_some() {
-        return Err(whole_talk_wanted("conversation"));
+        let message = "conversation is not supported; send what was said before in input";
+        return Err(AgentRefusal::bad_request(
+            "not_supported",
+            Some("conversation"),
+            message,
+        ));
     }
     if body.background == Some(true) {
         let message = "an answer cannot be fetched later; leave background out";
@@ -85,14 +90,28 @@ pub(super) fn read(body: &[u8]) -> Result<AgentRequest, AgentRefusal> {
         param: "input",
         wish: request::wish(wished, "text.format", body.format.as_deref())?,
         stream: body.stream.unwrap_or_default().then(Streaming::default),
+        tools: GivenTools {
+            tools: body.tools.unwrap_or_default(),
+            choice: body.tool_choice,
+            parallel: body.parallel_tool_calls.unwrap_or(true),
+        },
+        previous: body
+            .previous_response_id
+            .as_deref()
+            .map(previous)
+            .transpose()?,
         digest,
     })
 }
 
-/// The client has to send what was said before.
-fn whole_talk_wanted(param: &'static str) -> AgentRefusal {
-    let message = format!("{param} is not supported; send what was said before in input");
-    AgentRefusal::bad_request("not_supported", Some(param), message)
+/// The run that gave the response before.
+fn previous(id: &str) -> Result<RunId, AgentRefusal> {
+    let run = id.strip_prefix(RESPONSE).and_then(Ticket::run_of);
+    run.ok_or_else(|| {
+        let message = "previous_response_id is not the id of a response of this server";
+        let param = Some("previous_response_id");
+        AgentRefusal::bad_request("not_supported", param, message)
+    })
 }
 
 /// Instructions come first, as if they were a system message.
@@ -102,17 +121,11 @@ fn utterances(
 ) -> Result<Vec<Utterance>, AgentRefusal> {
     let mut utterances: Vec<Utterance> = instructions
         .into_iter()
-        .map(|text| Utterance {
-            role: Role::Instruction,
-            text,
-        })
+        .map(|text| Utterance::said(Role::Instruction, text))
         .collect();
     match input {
         None => {}
-        Some(GivenInput::Text(text)) => utterances.push(Utterance {
-            role: Role::User,
-            text,
-        }),
+        Some(GivenInput::Text(text)) => utterances.push(Utterance::said(Role::User, text)),
         Some(GivenInput::Items(items)) => {
             for item in items {
                 utterances.extend(utterance(item)?);
@@ -128,7 +141,10 @@ fn utterance(item: Item) -> Result<Option<Utterance>, AgentRefusal> {
         None | Some("message") => {}
         // What a model thought is no part of what it said.
         Some("reasoning") => return Ok(None),
-        Some(kind) if kind.contains("call") => return Err(conversation::calls_refused("input")),
+        Some("function_call" | "custom_tool_call") => return call(item).map(Some),
+        Some("function_call_output" | "custom_tool_call_output") => {
+            return returned(item).map(Some);
+        }
         Some(kind) => {
             let message = format!("an item of type {kind:?} cannot be given to an agent");
             return Err(AgentRefusal::bad_request(
@@ -147,107 +163,37 @@ fn utterance(item: Item) -> Result<Option<Utterance>, AgentRefusal> {
             message,
         ));
     };
+    let content = MessageContent::deserialize(content).map_err(|error| {
+        let message = format!("the content of a message cannot be read: {error}");
+        AgentRefusal::bad_request("bad_body", Some("input"), message)
+    })?;
     let text = content.into_text("input")?;
-    Ok(Some(Utterance { role, text }))
+    Ok(Some(Utterance::said(role, text)))
+}
+
+/// A call that the client repeats.
+fn call(item: Item) -> Result<Utterance, AgentRefusal> {
+    let id = item
+        .call_id
+        .ok_or_else(|| conversation::no_call_id("input"))?;
+    let call = SaidCall {
+        id,
+        tool: item.name.unwrap_or_default(),
+        arguments: item.arguments.unwrap_or_default(),
+    };
+    Ok(Utterance::calling(String::new(), vec![call]))
+}
+
+/// What a call returned.
+fn returned(item: Item) -> Result<Utterance, AgentRefusal> {
+    let id = item
+        .call_id
+        .ok_or_else(|| conversation::no_call_id("input"))?;
+    let text = item.output.map(MessageContent::into_result);
+    Ok(Utterance::returned(id, text.unwrap_or_default()))
 }
 
 /// The answer in one piece.
 pub(super) fn whole<'a>(ticket: &'a Ticket, answer: &'a RunAnswer) -> ResponseBody<'a> {
-    ResponseBody::completed(ticket, answer)
-}
-
-/// The answer as events.
-#[derive(Debug)]
-pub(super) struct Events {
-    pub(super) ticket: Ticket,
-    /// How many were sent.
-    pub(super) sent: u64,
-}
-
-/// An event of a response, with its number.
-fn event(sent: &mut u64, kind: &str, body: &impl Serialize) -> Bytes {
-    let event = ResponseEvent {
-        kind,
-        sequence_number: *sent,
-        body,
-    };
-    *sent += 1;
-    frame(Some(kind), &event)
-}
-
-/// An event about the part of the message that holds the text.
-fn part_event(sent: &mut u64, ticket: &Ticket, kind: &str, body: PartBody<'_>) -> Bytes {
-    let body = OfPart {
-        item_id: message_id(ticket),
-        output_index: 0,
-        content_index: 0,
-        body,
-    };
-    event(sent, kind, &body)
-}
-
-impl AnswerWriter for Events {
-    fn opening(&mut self) -> Vec<Bytes> {
-        let response = ResponseBody::new(&self.ticket, "in_progress");
-        let begun = OfResponse { response };
-        let sent = &mut self.sent;
-        vec![
-            event(sent, "response.created", &begun),
-            event(sent, "response.in_progress", &begun),
-        ]
-    }
-
-    /// The events have no place for it.
-    fn progress(&mut self, _line: &str) -> Option<Bytes> {
-        None
-    }
-
-    fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes> {
-        let (ticket, sent) = (&self.ticket, &mut self.sent);
-        let text = &answer.content;
-        let item = |item| OfItem {
-            output_index: 0,
-            item,
-        };
-        let part = |text| PartBody::Part {
-            part: OutputText::new(text),
-        };
-        let logprobs = [];
-        let delta = PartBody::Delta {
-            delta: text,
-            logprobs,
-        };
-        let done = PartBody::Done { text, logprobs };
-        let response = whole(ticket, answer);
-        vec![
-            event(
-                sent,
-                "response.output_item.added",
-                &item(OutputMessage::opened(ticket)),
-            ),
-            part_event(sent, ticket, "response.content_part.added", part("")),
-            part_event(sent, ticket, "response.output_text.delta", delta),
-            part_event(sent, ticket, "response.output_text.done", done),
-            part_event(sent, ticket, "response.content_part.done", part(text)),
-            event(
-                sent,
-                "response.output_item.done",
-                &item(OutputMessage::completed(ticket, answer)),
-            ),
-            event(sent, "response.completed", &OfResponse { response }),
-        ]
-    }
-
-    fn failed(&mut self, refusal: &AgentRefusal) -> Vec<Bytes> {
-        let mut response = ResponseBody::new(&self.ticket, "failed");
-        response.error = Some(ResponseError {
-            code: refusal.code,
-            message: &refusal.message,
-        });
-        vec![event(
-            &mut self.sent,
-            "response.failed",
-            &OfResponse { response },
-        )]
-    }
+    ResponseBody::completed(ticket, answer, None)
 }

@@ -8,20 +8,25 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bonded_host::shapes::text::counted;
-use bonded_host::{CancellationToken, Goal, Host, HostError, RunResult};
-use bonded_kernel::{Run, RunId};
+use bonded_host::{
+    CancellationToken, ClientResults, Goal, Host, HostError, RunResult, waits_for_client,
+};
+use bonded_kernel::{Hash, Run, RunFiles, RunId, Usage};
 use bonded_state::Store;
 use bonded_telemetry::QueueFigures;
 use tokio::sync::watch;
 
 use super::access::Caller;
-use super::answer::{self, Ended};
+use super::answer::{self, Ended, Hearer};
 use super::client::Client;
+use super::client_tools;
 use super::key::{self, Earlier, RunKey};
 use super::own::Own;
 use super::places::{PlaceInLine, Places};
 use super::refusal::AgentRefusal;
+use super::resumption::Resumption;
 use super::run_queue::RunQueue;
+use super::waits::Waits;
 use bonded_host::keeping::Keeper;
 
 /// One for each server.
@@ -43,6 +48,8 @@ pub(crate) struct Runs {
     under_way: Mutex<Drives>,
     /// How many are under way.
     count: watch::Sender<usize>,
+    /// The waits for clients that are bounded.
+    pub(super) waits: Waits,
     /// Held while a key is looked up and its run begun, so that no other request does the same.
     keys: tokio::sync::Mutex<()>,
 }
@@ -63,6 +70,8 @@ struct Drive {
     number: u64,
     /// How many wait.
     clients: usize,
+    /// What a client brought for it to go on with.
+    brought: Option<Hash>,
     /// Ends the run.
     cancel: CancellationToken,
     /// Where its end will be.
@@ -73,15 +82,60 @@ struct Drive {
 struct Task {
     caller: Caller,
     id: RunId,
-    goal: Goal,
+    work: Work,
     place: PlaceInLine,
     cancel: CancellationToken,
     ended: watch::Sender<Option<Ended>>,
 }
 
+/// What is to be done with a run.
+enum Work {
+    /// It begins, or goes on as it began.
+    Goal(Box<Goal>),
+    /// It goes on with what its client brought.
+    Results {
+        results: ClientResults,
+        kept: Option<Box<RunFiles>>,
+        used: Usage,
+        brought: Hash,
+    },
+}
+
+impl Work {
+    fn brought(&self) -> Option<Hash> {
+        match self {
+            Self::Goal(_) => None,
+            Self::Results { brought, .. } => Some(*brought),
+        }
+    }
+
+    /// The names of the tools that the client executes, where the run begins.
+    fn client_tools(&self) -> Vec<Arc<str>> {
+        let Self::Goal(goal) = self else {
+            return vec![];
+        };
+        let tools = goal.config.client_tools.as_ref();
+        tools.map_or_else(Vec::new, |tools| tools.names.clone())
+    }
+
+    /// What the run had used before.
+    fn used(&self) -> Usage {
+        match self {
+            Self::Goal(_) => Usage::default(),
+            Self::Results { used, .. } => *used,
+        }
+    }
+}
+
 impl Drive {
     /// A run that is being cancelled cannot be joined: its clients would be told that it was cancelled.
-    fn join(&mut self) -> Result<(), AgentRefusal> {
+    /// Neither can one that goes on with other results.
+    fn join(&mut self, brought: Option<Hash>) -> Result<(), AgentRefusal> {
+        if brought.is_some() && self.brought.is_some() && brought != self.brought {
+            return Err(AgentRefusal::held(
+                "this run already continues with other results",
+            ));
+        }
         if self.cancel.is_cancelled() {
             return Err(AgentRefusal::held("this run is being cancelled"));
         }
@@ -111,6 +165,7 @@ impl Runs {
             tells,
             under_way: Mutex::default(),
             count: watch::Sender::default(),
+            waits: Waits::default(),
             keys: tokio::sync::Mutex::default(),
         })
     }
@@ -137,7 +192,23 @@ impl Runs {
         id: RunId,
         goal: Goal,
     ) -> Result<Client, AgentRefusal> {
-        self.start(caller, id, goal)
+        self.start(caller, id, Work::Goal(Box::new(goal)))
+    }
+
+    /// Goes on with a run that waited for its client.
+    pub(super) fn answer(
+        self: &Arc<Self>,
+        caller: Caller,
+        resumption: Resumption,
+    ) -> Result<Client, AgentRefusal> {
+        let run = &resumption.run;
+        let work = Work::Results {
+            kept: run.config().kept.clone(),
+            used: resumption.used(),
+            brought: resumption.digest,
+            results: resumption.results,
+        };
+        self.start(caller, resumption.run.id().clone(), work)
     }
 
     /// Begins a run, or joins the one that the key has begun before.
@@ -150,16 +221,17 @@ impl Runs {
         key: Option<RunKey>,
         goal: Goal,
     ) -> Result<Client, AgentRefusal> {
+        let work = Work::Goal(Box::new(goal));
         let Some(key) = key else {
             let id = own.map_or_else(Host::draw_id, Own::draw_id);
-            return self.start(caller, id, goal);
+            return self.start(caller, id, work);
         };
         let key = key.of_own(own);
         let _alone = self.keys.lock().await;
         let stored = key::stored(&*self.host.store, &key).await;
         let mut earlier = stored.map_err(|error| answer::store_failed(&error))?;
         earlier.extend(self.under_way_of(&key));
-        self.start(caller, key.choose(&earlier)?, goal)
+        self.start(caller, key.choose(&earlier)?, work)
     }
 
     /// Runs that have not reached the store yet.
@@ -179,14 +251,14 @@ impl Runs {
         self: &Arc<Self>,
         caller: Caller,
         id: RunId,
-        goal: Goal,
+        work: Work,
     ) -> Result<Client, AgentRefusal> {
         if self.end_all.is_cancelled() {
             return Err(AgentRefusal::stopping());
         }
         let mut under_way = self.lock();
         if let Some(drive) = under_way.drives.get_mut(&id) {
-            drive.join()?;
+            drive.join(work.brought())?;
             return Ok(self.client(id, drive));
         }
         let place = self.places.admit(caller)?;
@@ -196,6 +268,7 @@ impl Runs {
         let drive = Drive {
             number: under_way.begun,
             clients: 1,
+            brought: work.brought(),
             cancel: cancel.clone(),
             ended,
         };
@@ -205,7 +278,7 @@ impl Runs {
         tokio::spawn(self.clone().drive(Task {
             caller,
             id,
-            goal,
+            work,
             place,
             cancel,
             ended: sender,
@@ -238,23 +311,39 @@ impl Runs {
     /// The run is a task of its own: its client may be dropped, and its end must still be recorded.
     /// The drive is forgotten before its end is told: whoever asks again after an answer finds the run in the store.
     async fn drive(self: Arc<Self>, task: Task) {
+        let used = task.work.used();
+        let offered = task.work.client_tools();
         let ended = match task.place.wait(&task.cancel).await {
             None => Err(AgentRefusal::stopping()),
             Some(_running) => {
-                let driven = match &self.queue {
-                    Some(queue) => {
+                let driven = match (&self.queue, task.work) {
+                    (Some(queue), Work::Goal(goal)) => {
                         let submitter = queue.submitter(task.caller);
                         let (id, queueing) = (task.id.clone(), &queue.queueing);
                         let queued =
                             self.host
-                                .run_queued(queueing, &submitter, id, task.goal, task.cancel);
+                                .run_queued(queueing, &submitter, id, *goal, task.cancel);
                         Box::pin(queued).await
                     }
-                    None => self.kept(&task.id, task.goal, task.cancel).await,
+                    (_, work) => self.kept(&task.id, work, task.cancel).await,
                 };
                 self.tell(&task.id, &driven);
-                let stopping = self.end_all.is_cancelled();
-                answer::of(&*self.host.store, driven, stopping).await
+                if let Ok(run) = &driven {
+                    self.bound_wait(run);
+                }
+                let hearer = Hearer {
+                    caller: task.caller,
+                    used,
+                    stopping: self.end_all.is_cancelled(),
+                };
+                match driven
+                    .as_ref()
+                    .err()
+                    .and_then(|it| client_tools::taken(it, &offered))
+                {
+                    Some(taken) => Err(taken),
+                    None => answer::of(&*self.host.store, driven, hearer).await,
+                }
             }
         };
         self.lock().drives.remove(&task.id);
@@ -274,6 +363,9 @@ impl Runs {
                 counted(result.turns as usize, "turn"),
                 result.elapsed_ms
             ),
+            Ok(None) if driven.as_ref().is_ok_and(waits_for_client) => {
+                tracing::info!("run {id} waits for its client");
+            }
             Ok(None) => tracing::info!("run {id} needs approval"),
             Err(error) => tracing::error!("run {id} cannot be driven: {error}"),
         }
@@ -283,13 +375,19 @@ impl Runs {
     async fn kept(
         &self,
         id: &RunId,
-        goal: Goal,
+        work: Work,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
-        let kept = goal.config.kept.as_deref();
-        self.keeper.refuse_cut(id, kept).await?;
-        let following = self.keeper.follow(id, kept);
-        let driven = Box::pin(self.host.run_as(id.clone(), goal, cancel)).await;
+        let kept = match &work {
+            Work::Goal(goal) => goal.config.kept.clone(),
+            Work::Results { kept, .. } => kept.clone(),
+        };
+        self.keeper.refuse_cut(id, kept.as_deref()).await?;
+        let following = self.keeper.follow(id, kept.as_deref());
+        let driven = match work {
+            Work::Goal(goal) => Box::pin(self.host.run_as(id.clone(), *goal, cancel)).await,
+            Work::Results { results, .. } => Box::pin(self.host.answer(id, results, cancel)).await,
+        };
         match following {
             Ok(following) => following.settle().await,
             Err(error) => tracing::error!("error: {error}"),

@@ -26,8 +26,8 @@ const KEEP_ALIVE: Bytes = Bytes::from_static(b": the run continues\n\n");
 pub(super) trait AnswerWriter: Send {
     /// What comes before anything is known.
     fn opening(&mut self) -> Vec<Bytes>;
-    /// What the run does; None where the interface has no place for it.
-    fn progress(&mut self, line: &str) -> Option<Bytes>;
+    /// What the run does.
+    fn progress(&mut self, line: &str) -> Vec<Bytes>;
     /// The report, and the end of the stream.
     fn answered(&mut self, answer: &RunAnswer) -> Vec<Bytes>;
     /// Why there is none, and the end of the stream.
@@ -121,10 +121,11 @@ impl EventStream {
         }
     }
 
-    /// Lines that the interface has no place for are dropped.
+    /// Each as a piece of its own, or several.
     fn show(&mut self, lines: &[String]) {
-        let pieces = lines.iter().filter_map(|line| self.telling.progress(line));
-        self.ready.extend(pieces);
+        for line in lines {
+            self.ready.extend(self.telling.progress(line));
+        }
     }
 
     /// What the log has beyond the last progress is told before the answer.

@@ -151,6 +151,7 @@ fn state_of(kept: &KeptItem, runs: &[(String, Option<Status>)]) -> &'static str 
             Some(Status::Interrupted) => "interrupted",
             Some(
                 Status::Running
+                | Status::AwaitingClient
                 | Status::Succeeded
                 | Status::Failed
                 | Status::TimedOut

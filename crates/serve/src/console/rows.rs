@@ -400,7 +400,7 @@ pub(super) fn state_of(listed: &Listed, status: Option<Status>) -> &'static str 
     let kind = ended.map(|it| it.termination.kind);
     match status {
         Some(Status::AwaitingReview) => "waiting",
-        Some(Status::Running | Status::Queued) => "running",
+        Some(Status::Running | Status::Queued | Status::AwaitingClient) => "running",
         Some(Status::Interrupted) => "interrupted",
         Some(Status::Cancelled) => "cancelled",
         Some(Status::Succeeded) => "done",

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use super::progress_sender::ProgressSender;
 use super::{review, tools};
 use crate::agents::{
-    self, AWAITING_REVIEW, AgentRefusal, AgentServer, Caller, Client, Ended, Model, Role,
-    RunAnswer, RunKey, Streaming, Utterance, named_wish,
+    self, AWAITING_REVIEW, AgentRefusal, AgentServer, Caller, Client, Ended, GivenTools, Model,
+    Role, RunAnswer, RunKey, Streaming, Utterance, named_wish,
 };
 use bonded_mcp::{ClientRequest, McpFault, RequestClient};
 
@@ -133,10 +133,7 @@ fn question(
         }
         (prompt, format.as_deref().map(named_wish).transpose()?)
     };
-    let utterance = Utterance {
-        role: Role::User,
-        text,
-    };
+    let utterance = Utterance::said(Role::User, text);
     let stream = Streaming {
         usage: false,
         progress: wants_progress,
@@ -147,6 +144,8 @@ fn question(
         param: "arguments",
         wish,
         stream: Some(stream),
+        tools: GivenTools::default(),
+        previous: None,
         digest,
     })
 }

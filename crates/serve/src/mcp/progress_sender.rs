@@ -16,7 +16,7 @@ pub(super) struct ProgressSender<'a> {
 impl<'a> ProgressSender<'a> {
     /// Nothing is followed for a client that did not ask for progress.
     pub(super) fn new(server: &AgentServer, client: &Client, peer: &'a RequestClient) -> Self {
-        let follow = || Follower::new(server.runs.store(), client.run.clone());
+        let follow = || Follower::new(server.runs.store(), client.run.clone(), 0);
         Self {
             peer,
             follower: peer.wants_progress().then(follow),

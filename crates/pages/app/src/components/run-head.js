@@ -96,7 +96,7 @@ function Actions({ store, run, turn }) {
   const download = () => void downloadLog(store.path, store.id).then(() => say('The log is downloaded'), setError);
   const resume = () => void post('resume', {}, () => say('The run is resumed'));
   const may = (/** @type {string} */ what) => run.may?.includes(what) ?? true;
-  const isOpen = (run.status === 'running' || run.status === 'awaiting_review') && may('cancel');
+  const isOpen = ['running', 'awaiting_review', 'awaiting_client'].includes(run.status) && may('cancel');
   const isResumable = run.status === 'interrupted' && may('resume');
   const isOff = isOffline.value;
   useKeys('Run', [

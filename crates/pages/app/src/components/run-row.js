@@ -28,7 +28,7 @@ const Cost = ({ run }) => {
 };
 
 /** @param {Row} run */
-const isOpen = (run) => run.status === 'running' || run.status === 'awaiting_review';
+const isOpen = (run) => ['running', 'awaiting_review', 'awaiting_client'].includes(run.status);
 
 /** @param {Row} run */
 const activityOf = (run) => run.activity ?? run.termination?.reason ?? '';

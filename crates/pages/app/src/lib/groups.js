@@ -4,7 +4,7 @@ import { dayName } from './time.js';
 /** @typedef {import('../types.js').Row} Row */
 
 /** @param {Row} run */
-export const groupOf = (run) => (run.status === 'awaiting_review' ? 'wait' : run.status === 'running' ? 'run' : 'rest');
+export const groupOf = (run) => (run.status === 'awaiting_review' ? 'wait' : run.status === 'running' || run.status === 'awaiting_client' ? 'run' : 'rest');
 
 /**
  * @param {Row[]} rows newest first @param {number} now

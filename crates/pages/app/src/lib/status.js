@@ -26,6 +26,7 @@ const BY_STATUS = {
   running: { tone: 'run', icon: 'run', word: 'Running' },
   interrupted: { tone: 'off', icon: 'off', word: 'Interrupted' },
   awaiting_review: { tone: 'wait', icon: 'wait', word: 'Waiting' },
+  awaiting_client: { tone: 'wait', icon: 'wait', word: 'At its client' },
   damaged: { tone: 'bad', icon: 'bad', word: 'Log damaged' },
 };
 

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::agents::answer::RunAnswer;
+use crate::agents::answer::{HandedCall, RunAnswer};
 
 /// An answer in one piece.
 #[derive(Debug, Serialize)]
@@ -33,7 +33,7 @@ pub(super) struct CompletionChoice<'a> {
     pub(super) message: CompletionMessage<'a>,
     /// Always null.
     pub(super) logprobs: (),
-    /// Always `stop`: a run that did not report is an error.
+    /// `stop`, or `tool_calls`: a run that came to neither a report nor calls is an error.
     pub(super) finish_reason: &'static str,
 }
 
@@ -42,10 +42,48 @@ pub(super) struct CompletionChoice<'a> {
 pub(super) struct CompletionMessage<'a> {
     /// Always `assistant`.
     pub(super) role: &'static str,
-    /// The report.
-    pub(super) content: &'a str,
+    /// The report, or what was said beside the calls.
+    pub(super) content: Option<&'a String>,
     /// Always null.
     pub(super) refusal: (),
+    /// What the client executes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tool_calls: Vec<ToolCall<'a>>,
+}
+
+/// A call that the client executes.
+#[derive(Debug, Serialize)]
+pub(super) struct ToolCall<'a> {
+    /// Its place among the calls, which clients put pieces together by.
+    index: usize,
+    /// To be sent back with the result.
+    id: &'a str,
+    /// Always `function`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: CalledFunction<'a>,
+}
+
+/// The tool, and what it is called with.
+#[derive(Debug, Serialize)]
+struct CalledFunction<'a> {
+    name: &'a str,
+    /// A text of JSON.
+    arguments: &'a str,
+}
+
+impl<'a> ToolCall<'a> {
+    pub(super) fn new(index: usize, call: &'a HandedCall) -> Self {
+        Self {
+            index,
+            id: &call.id,
+            kind: "function",
+            function: CalledFunction {
+                name: &call.tool,
+                arguments: &call.arguments,
+            },
+        }
+    }
 }
 
 /// Tokens as OpenAI counts them.
@@ -109,7 +147,7 @@ pub(super) struct ChunkChoice<'a> {
     pub(super) delta: ChunkDelta<'a>,
     /// Always null.
     pub(super) logprobs: (),
-    /// `stop` in the last chunk of the text, null before.
+    /// `stop` or `tool_calls` in the last chunk of the answer, null before.
     pub(super) finish_reason: Option<&'static str>,
 }
 
@@ -122,7 +160,10 @@ pub(super) struct ChunkDelta<'a> {
     /// Text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) content: Option<&'a str>,
-    /// What the run does, for clients that asked for progress.
+    /// What the run does, where progress is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<String>,
+    /// A call that the client executes, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_calls: Option<[ToolCall<'a>; 1]>,
 }

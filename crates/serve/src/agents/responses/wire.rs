@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::agents::answer::RunAnswer;
+use crate::agents::answer::{HandedCall, RunAnswer};
 use crate::agents::client::Ticket;
+
+/// How the ids of responses begin; the name of the answer follows.
+pub(super) const RESPONSE: &str = "resp_";
 
 /// A response. What an agent does not take is there all the same, because clients look for it.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResponseBody<'a> {
-    /// Begins with `resp_` and names the run.
+    /// Begins with `resp_` and names the run and the answer.
     id: String,
     /// Always `response`.
     object: &'static str,
@@ -31,8 +34,8 @@ pub(crate) struct ResponseBody<'a> {
     metadata: BTreeMap<String, String>,
     /// The name that the client asked for.
     model: &'a str,
-    /// One message, once there is an answer.
-    output: Vec<OutputMessage<'a>>,
+    /// Once there is an answer: what was told of the run, the message, and the calls for the client.
+    output: Vec<OutputItem<'a>>,
     /// Always false: calls are the agent's own business.
     parallel_tool_calls: bool,
     previous_response_id: (),
@@ -42,7 +45,7 @@ pub(crate) struct ResponseBody<'a> {
     temperature: (),
     /// How the text comes.
     text: OutputOptions,
-    /// Always `none`.
+    /// Always `auto`: an agent decides itself.
     tool_choice: &'static str,
     /// Always empty.
     tools: [(); 0],
@@ -58,7 +61,7 @@ impl<'a> ResponseBody<'a> {
     /// A response of this status, with nothing in it yet.
     pub(super) fn new(ticket: &'a Ticket, status: &'static str) -> Self {
         Self {
-            id: format!("resp_{}", ticket.run),
+            id: format!("{RESPONSE}{}", ticket.name()),
             object: "response",
             created_at: ticket.created,
             status,
@@ -81,7 +84,7 @@ impl<'a> ResponseBody<'a> {
             text: OutputOptions {
                 format: OutputFormat { kind: "text" },
             },
-            tool_choice: "none",
+            tool_choice: "auto",
             tools: [],
             top_p: (),
             truncation: "disabled",
@@ -90,10 +93,20 @@ impl<'a> ResponseBody<'a> {
         }
     }
 
-    /// With the report as its one message.
-    pub(super) fn completed(ticket: &'a Ticket, answer: &'a RunAnswer) -> Self {
+    /// With all that it came to.
+    pub(super) fn completed(
+        ticket: &'a Ticket,
+        answer: &'a RunAnswer,
+        told: Option<&'a str>,
+    ) -> Self {
+        let reasoning = told.map(|it| OutputItem::Reasoning(ReasoningItem::completed(ticket, it)));
+        let message = OutputMessage::is_in(answer)
+            .then(|| OutputItem::Message(OutputMessage::completed(ticket, answer)));
+        let calls = answer.calls.iter().map(CallItem::completed);
+        let mut output: Vec<OutputItem<'a>> = reasoning.into_iter().chain(message).collect();
+        output.extend(calls.map(OutputItem::Call));
         Self {
-            output: vec![OutputMessage::completed(ticket, answer)],
+            output,
             usage: Some(ResponseUsage::from(answer)),
             ..Self::new(ticket, "completed")
         }
@@ -129,13 +142,125 @@ struct OutputFormat {
     kind: &'static str,
 }
 
+/// What a response is made of.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum OutputItem<'a> {
+    /// What was told of the run.
+    Reasoning(ReasoningItem<'a>),
+    /// The report, or what was said beside calls.
+    Message(OutputMessage<'a>),
+    /// A call that the client executes.
+    Call(CallItem<'a>),
+}
+
+/// What was told of the run.
+#[derive(Debug, Serialize)]
+pub(super) struct ReasoningItem<'a> {
+    /// Always `reasoning`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Begins with `rs_` and names the answer.
+    id: String,
+    /// One part, once all was told.
+    summary: Vec<SummaryText<'a>>,
+}
+
+impl<'a> ReasoningItem<'a> {
+    /// Without its text.
+    pub(super) fn opened(ticket: &Ticket) -> Self {
+        Self {
+            kind: "reasoning",
+            id: reasoning_id(ticket),
+            summary: vec![],
+        }
+    }
+
+    /// With its text.
+    pub(super) fn completed(ticket: &Ticket, text: &'a str) -> Self {
+        Self {
+            summary: vec![SummaryText::new(text)],
+            ..Self::opened(ticket)
+        }
+    }
+}
+
+/// The same for all events of one answer.
+pub(super) fn reasoning_id(ticket: &Ticket) -> String {
+    format!("rs_{}", ticket.name())
+}
+
+/// The one part of what was told.
+#[derive(Debug, Serialize)]
+pub(super) struct SummaryText<'a> {
+    /// Always `summary_text`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+impl<'a> SummaryText<'a> {
+    /// A part with this text.
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            kind: "summary_text",
+            text,
+        }
+    }
+}
+
+/// A call that the client executes.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct CallItem<'a> {
+    /// Always `function_call`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The item's own id: the call's, with other first letters.
+    id: String,
+    /// To be sent back with the result.
+    call_id: &'a str,
+    /// The tool.
+    name: &'a str,
+    /// A text of JSON, once it is complete.
+    arguments: &'a str,
+    /// `in_progress` or `completed`.
+    status: &'static str,
+}
+
+impl<'a> CallItem<'a> {
+    /// Without its arguments.
+    pub(super) fn opened(call: &'a HandedCall) -> Self {
+        Self {
+            kind: "function_call",
+            id: format!("fc_{}", call.id),
+            call_id: &call.id,
+            name: &call.tool,
+            arguments: "",
+            status: "in_progress",
+        }
+    }
+
+    /// With its arguments.
+    pub(super) fn completed(call: &'a HandedCall) -> Self {
+        Self {
+            arguments: &call.arguments,
+            status: "completed",
+            ..Self::opened(call)
+        }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 /// The message that holds the report.
 #[derive(Debug, Serialize)]
 pub(super) struct OutputMessage<'a> {
     /// Always `message`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Begins with `msg_` and names the run.
+    /// Begins with `msg_` and names the answer.
     id: String,
     /// `in_progress` or `completed`.
     status: &'static str,
@@ -146,6 +271,11 @@ pub(super) struct OutputMessage<'a> {
 }
 
 impl<'a> OutputMessage<'a> {
+    /// Whether an answer has a message: calls may stand alone.
+    pub(super) fn is_in(answer: &RunAnswer) -> bool {
+        !answer.content.is_empty() || answer.calls.is_empty()
+    }
+
     /// Without its text.
     pub(super) fn opened(ticket: &Ticket) -> Self {
         Self {
@@ -169,7 +299,7 @@ impl<'a> OutputMessage<'a> {
 
 /// The same for all events of one answer.
 pub(super) fn message_id(ticket: &Ticket) -> String {
-    format!("msg_{}", ticket.run)
+    format!("msg_{}", ticket.name())
 }
 
 /// The one part of the message.
@@ -261,13 +391,54 @@ pub(super) struct OfResponse<'a> {
     pub(super) response: ResponseBody<'a>,
 }
 
-/// An event about the message.
+/// An event about an item.
 #[derive(Debug, Serialize)]
 pub(super) struct OfItem<'a> {
-    /// Always 0.
-    pub(super) output_index: u32,
+    /// Its place in the response.
+    pub(super) output_index: usize,
     /// As it stands.
-    pub(super) item: OutputMessage<'a>,
+    pub(super) item: OutputItem<'a>,
+}
+
+/// An event about the arguments of a call.
+#[derive(Debug, Serialize)]
+pub(super) struct OfArguments<'a> {
+    /// The item of the call.
+    pub(super) item_id: &'a str,
+    /// Its place in the response.
+    pub(super) output_index: usize,
+    /// What is added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) delta: Option<&'a str>,
+    /// The whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) arguments: Option<&'a str>,
+}
+
+/// An event about what is told of the run.
+#[derive(Debug, Serialize)]
+pub(super) struct OfSummary<'a> {
+    /// The item.
+    pub(super) item_id: String,
+    /// Always 0: it comes first.
+    pub(super) output_index: usize,
+    /// Always 0.
+    pub(super) summary_index: usize,
+    /// What the event says.
+    #[serde(flatten)]
+    pub(super) body: SummaryBody<'a>,
+}
+
+/// What such an event says.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum SummaryBody<'a> {
+    /// The part begins or is complete.
+    Part { part: SummaryText<'a> },
+    /// Text that is added.
+    Delta { delta: &'a str },
+    /// The text is complete.
+    Done { text: &'a str },
 }
 
 /// An event about the part of the message that holds the text.
@@ -275,8 +446,8 @@ pub(super) struct OfItem<'a> {
 pub(super) struct OfPart<T> {
     /// The message.
     pub(super) item_id: String,
-    /// Always 0.
-    pub(super) output_index: u32,
+    /// Its place in the response.
+    pub(super) output_index: usize,
     /// Always 0.
     pub(super) content_index: u32,
     /// What it says of the part.
