@@ -26,6 +26,7 @@ mod mcp;
 mod models;
 mod new;
 mod note;
+mod pursue;
 mod replay;
 mod replay_receipt;
 mod resume;
@@ -126,6 +127,9 @@ async fn command(
     match command {
         Command::Work(args) => Box::pin(work::work(args, store, ground)).await,
         Command::Run(args) if args.detach => detach::detach(args, store).await,
+        Command::Run(args) if args.continue_last || args.continue_run.is_some() => {
+            pursue::pursue(args, store).await
+        }
         Command::Run(args) if args.each.is_some() => each::each(args, store).await,
         Command::Run(args) => run::run(args, store).await,
         Command::Serve(args) => serve::serve(args, store).await,

@@ -88,6 +88,8 @@ pub(crate) enum Code {
     TreeFailed,
     /// Another plan works on the tree, or on one around it. It is untouched.
     TreeBusy,
+    /// The run takes no other goal, as it is or by what the configuration says now.
+    CannotContinue,
     /// Another process drives the run, or a plan does.
     RunHeld,
     /// Another process wrote to the log meanwhile; this one let go, so that nothing is done twice.
@@ -175,7 +177,7 @@ macro_rules! page {
 
 impl Code {
     /// Every code once. The order is that of `bonded explain` without an argument.
-    pub(crate) const ALL: [Self; 64] = [
+    pub(crate) const ALL: [Self; 65] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -205,6 +207,7 @@ impl Code {
         Self::Listen,
         Self::TreeFailed,
         Self::TreeBusy,
+        Self::CannotContinue,
         Self::RunHeld,
         Self::TakenOver,
         Self::StoreMissing,
@@ -276,6 +279,7 @@ impl Code {
             Self::Listen => page!("listen", 3),
             Self::TreeFailed => page!("tree-failed", 3),
             Self::TreeBusy => page!("tree-busy", 3),
+            Self::CannotContinue => page!("cannot-continue", 4),
             Self::RunHeld => page!("run-held", 3),
             Self::TakenOver => page!("taken-over", 3),
             Self::StoreMissing => page!("store-missing", 4),
@@ -454,6 +458,7 @@ impl From<HostError> for CliError {
             HostError::TakenOver { .. } => Code::TakenOver,
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
             HostError::OfPlan { .. } => Code::RunHeld,
+            HostError::TakesNoGoal { .. } => Code::CannotContinue,
             HostError::SecretGoal { .. } => Code::BadGoal,
             HostError::NoQueues => Code::Usage,
             HostError::NoSuchTurn { .. } => Code::NoSuchTurn,

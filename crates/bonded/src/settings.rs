@@ -6,6 +6,7 @@
 //! about trust, because files are read.
 
 mod agent;
+mod continuing;
 mod find;
 mod limits;
 mod market;
@@ -23,6 +24,7 @@ use bonded_host::{Goal, Host};
 use bonded_kernel::{HeldFile, RunFiles};
 
 pub(crate) use agent::assignment_for_check;
+pub(crate) use continuing::{goal_given, last_run_here, other_target, refuse_bound, refuse_looser};
 pub(crate) use find::{find_run, find_run_to_read, find_run_to_steer};
 pub(crate) use limits::{no_price, own_limits};
 pub(crate) use market::offered;

@@ -16,8 +16,8 @@ mod books;
 use std::sync::Arc;
 
 use bonded_kernel::{
-    Answer, AttemptFailed, Call, Entry, Event, FINAL_REPORT, FailureClass, Hash, Millis, Money,
-    Outcome, Reserve, RunConfig, RunId, SkipReason, Target, ToolFinished, Usage, Verdict,
+    Answer, AttemptFailed, Call, Entry, Event, FINAL_REPORT, FailureClass, GoalGiven, Hash, Millis,
+    Money, Outcome, Reserve, RunConfig, RunId, SkipReason, Target, ToolFinished, Usage, Verdict,
 };
 
 pub use books::{Booked, Books, accounts};
@@ -109,7 +109,8 @@ pub struct DroppedTokens {
 /// call is known by its place in the decision before it.
 #[derive(Debug, Default)]
 pub struct Bookkeeper {
-    /// From the first entry; without it no target can be named, and no request is accounted for.
+    /// From the first entry, with what later goals changed; without it no target can be named, and no request is accounted
+    /// for.
     config: Option<Arc<RunConfig>>,
     /// The request that is under way: when it began, its target, and what was reserved for it. Whatever
     /// settles it takes it, so that none is counted twice.
@@ -197,8 +198,10 @@ impl Bookkeeper {
             Event::CallReviewed(reviewed) if reviewed.verdict != Verdict::Approved => {
                 self.without_execution(entry, reviewed.call, Some("denied_by_a_person"))
             }
+            Event::GoalGiven(given) => self.pursued(given),
             // Nothing was paid for, and nothing was called.
             Event::RunResumed {}
+            | Event::PersonSpoke { .. }
             | Event::TargetLearned { .. }
             | Event::CallRepaired { .. }
             | Event::ContextGuarded(_)
@@ -209,6 +212,14 @@ impl Bookkeeper {
             | Event::MemoryEdited(_)
             | Event::RunEnded(_) => vec![],
         }
+    }
+
+    /// A goal may be asked of other models than those before.
+    fn pursued(&mut self, given: &GoalGiven) -> Vec<Account> {
+        if let (Some(config), Some(targets)) = (&mut self.config, &given.targets) {
+            Arc::make_mut(config).targets.clone_from(targets);
+        }
+        vec![]
     }
 
     /// The account of a call that has an answer without having been executed. A progress report is one

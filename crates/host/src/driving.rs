@@ -7,10 +7,12 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use bonded_kernel::{self as kernel, Entry, Input, Run, RunId, RunStarted, Text};
+use bonded_kernel::{
+    self as kernel, Entry, GoalGiven, Input, Price, Run, RunConfig, RunId, RunStarted, Text,
+};
 use bonded_tools::Registry;
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, join3};
+use futures_util::future::{BoxFuture, join, join3};
 use tokio_util::sync::CancellationToken;
 
 use crate::client_results::ClientResults;
@@ -22,9 +24,33 @@ use crate::load::load_run_seen;
 use crate::watch::WatchedRun;
 use crate::{prices, windows};
 
-/// Whether there is anything to drive: the run has neither ended, nor does it wait for somebody.
-fn may_go_on(run: &Run, results: &ClientResults) -> bool {
-    run.termination().is_none() && run.waiting_call().is_none() && !results.are_awaited(run)
+/// How a run that has begun is entered.
+enum Entrance<'a> {
+    /// It goes on with what it was doing; where its goal is given again, it must be the same.
+    TakeUp(Option<&'a Text>, ClientResults),
+    /// It has ended, and goes on with another goal.
+    Goal(Box<GoalGiven>),
+}
+
+/// What a run goes on with.
+struct FirstInput {
+    input: Input,
+    /// What was asked, where the log does not keep it as it was.
+    asked: Option<GoalTexts>,
+    results: ClientResults,
+}
+
+impl Entrance<'_> {
+    /// Whether there is anything to drive: the run has neither ended, nor does it wait for somebody; or there is a goal.
+    fn is_open(&self, run: &Run) -> bool {
+        match self {
+            Self::TakeUp(_, results) => {
+                let is_at_work = run.termination().is_none() && run.waiting_call().is_none();
+                is_at_work && !results.are_awaited(run)
+            }
+            Self::Goal(_) => true,
+        }
+    }
 }
 
 impl Host {
@@ -44,8 +70,8 @@ impl Host {
         }
         let mask = self.secrets.mask_of(&goal.config);
         let (text, _) = GoalTexts::new(goal.text, goal.system, &mask).kept();
-        let results = ClientResults::default();
-        self.go_on(&id, Some(&text), results, cancel).await
+        let entrance = Entrance::TakeUp(Some(&text), ClientResults::default());
+        self.go_on(&id, entrance, cancel).await
     }
 
     /// Starts a run under a new id and drives it to its end.
@@ -86,11 +112,29 @@ impl Host {
         // The servers first: they answer while the tools are opened.
         let (windows, prices, registry) = join3(windows, prices, opened).await;
         let registry = registry?;
-        prices::take(&mut goal.config, prices, self.clock.now())?;
-        for (target, window) in goal.config.targets.iter_mut().zip(windows) {
+        self.take_answers(&mut goal.config, windows, prices)?;
+        Ok((goal, registry))
+    }
+
+    /// Asks for what the servers of other models say of themselves.
+    async fn ask_servers(&self, config: &mut RunConfig) -> Result<(), HostError> {
+        let windows = windows::ask(&*self.transport, config);
+        let prices = prices::ask(&*self.transport, config);
+        let (windows, prices) = join(windows, prices).await;
+        self.take_answers(config, windows, prices)
+    }
+
+    fn take_answers(
+        &self,
+        config: &mut RunConfig,
+        windows: Vec<Option<u64>>,
+        prices: Vec<Option<Price>>,
+    ) -> Result<(), HostError> {
+        prices::take(config, prices, self.clock.now())?;
+        for (target, window) in config.targets.iter_mut().zip(windows) {
             windows::take(target, window);
         }
-        Ok((goal, registry))
+        Ok(())
     }
 
     /// What the log will say that the run is bound to.
@@ -134,8 +178,8 @@ impl Host {
     /// Takes a run up that no living process drives, and drives it to its end, or until it waits for a
     /// person. A run that has ended, or that waits, is returned as it is; one that is for a work item is refused.
     pub async fn resume(&self, id: &RunId, cancel: CancellationToken) -> Result<Run, HostError> {
-        let results = ClientResults::default();
-        self.go_on(id, None, results, cancel).await
+        let entrance = Entrance::TakeUp(None, ClientResults::default());
+        self.go_on(id, entrance, cancel).await
     }
 
     /// Takes a run up with what its client says that calls returned, and drives it on. A run that waits for other results
@@ -146,7 +190,22 @@ impl Host {
         results: ClientResults,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
-        self.go_on(id, None, results, cancel).await
+        self.go_on(id, Entrance::TakeUp(None, results), cancel)
+            .await
+    }
+
+    /// Gives a run that has ended its next goal, and drives it to its next end, or until it waits for a person.
+    ///
+    /// What the run began with holds on: its directory, its tools, its sandbox. A run that takes no other goal is refused with
+    /// [`HostError::TakesNoGoal`], and one that somebody drives with the store's word for that.
+    pub async fn pursue(
+        &self,
+        id: &RunId,
+        given: GoalGiven,
+        cancel: CancellationToken,
+    ) -> Result<Run, HostError> {
+        self.go_on(id, Entrance::Goal(Box::new(given)), cancel)
+            .await
     }
 
     /// The claim comes first: a log that is read before it may have gone on when the claim is made.
@@ -155,44 +214,84 @@ impl Host {
     async fn go_on(
         &self,
         id: &RunId,
-        goal: Option<&Text>,
-        mut results: ClientResults,
+        entrance: Entrance<'_>,
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         self.store.claim(id).await?;
         let mut watched = self.watch.as_ref().map(|watch| watch.begin());
-        let run = match Box::pin(self.load_to_drive(id, goal, &mut watched)).await {
-            Ok(run) if may_go_on(&run, &results) => run,
+        let run = match Box::pin(self.load_to_drive(id, &entrance, &mut watched)).await {
+            Ok(run) if entrance.is_open(&run) => run,
             done_or_waiting_or_unusable => {
                 self.store.release(id).await?;
                 return done_or_waiting_or_unusable;
             }
         };
-        let registry = match self.tools.open(run.config()).await {
+        let entered = async {
+            let opened = self.tools.open(run.config()).await?;
             // What the log says the tools are is what the model was told.
-            Ok(registry) => registry.pinned_to(run.catalog()),
+            let registry = opened.pinned_to(run.catalog());
+            Ok((registry, self.first_input(&run, entrance).await?))
+        };
+        let (registry, mut first) = match entered.await {
+            Ok(entered) => entered,
             Err(error) => {
                 self.store.release(id).await?;
                 return Err(error);
             }
         };
-        results.waited_ms = self.clock.now() - run.last_at();
-        let driving = self.take_up(run, registry, results, cancel, watched);
+        first.results.waited_ms = self.clock.now() - run.last_at();
+        let driving = self.take_up(run, first, registry, cancel, watched);
         self.guard(id, driving).await
+    }
+
+    /// What a run goes on with, and what it was asked where the log does not keep that.
+    async fn first_input(
+        &self,
+        run: &Run,
+        entrance: Entrance<'_>,
+    ) -> Result<FirstInput, HostError> {
+        let mut given = match entrance {
+            Entrance::Goal(given) => given,
+            Entrance::TakeUp(_, results) => {
+                return Ok(FirstInput {
+                    input: Input::Resumed,
+                    asked: None,
+                    results,
+                });
+            }
+        };
+        let mut config = run.config().clone();
+        config.limits.cost_max = config.limits.cost_max.or(given.limits.cost_max);
+        // A limit of money needs a price for whatever is asked from here on.
+        let is_limited = given.limits.cost_max.is_some();
+        let lacks_price = is_limited && config.targets.iter().any(|it| it.price.is_none());
+        if given.targets.is_some() || lacks_price {
+            config.targets = given.targets.take().unwrap_or(config.targets);
+            self.ask_servers(&mut config).await?;
+            given.targets = Some(config.targets.clone());
+        }
+        let mask = self.secrets.mask_of(&config);
+        let asked = GoalTexts::new(given.goal.clone(), run.system().clone(), &mask);
+        (given.goal, _) = asked.kept();
+        Ok(FirstInput {
+            input: Input::Goal(given),
+            asked: asked.unless_kept(),
+            results: ClientResults::default(),
+        })
     }
 
     /// A clock that was set back since the last entry is made up for, so that time in the log goes on.
     fn take_up<'a>(
         &'a self,
         mut run: Run,
+        first: FirstInput,
         registry: Arc<Registry>,
-        results: ClientResults,
         cancel: CancellationToken,
         watched: Option<Box<dyn WatchedRun>>,
     ) -> BoxFuture<'a, Result<Run, HostError>> {
         let now = self.clock.now();
         let ahead_ms = run.last_at() - now;
-        let step = kernel::step(&mut run, now.plus(ahead_ms), Input::Resumed);
+        let step = kernel::step(&mut run, now.plus(ahead_ms), first.input);
         let counter = Counter::of(run.config());
         let driver = Driver {
             host: self,
@@ -201,8 +300,8 @@ impl Host {
             cancel,
             counter,
             memory: MemoryLink::default(),
-            asked: None,
-            results: Arc::new(results),
+            asked: first.asked,
+            results: Arc::new(first.results),
             ahead_ms,
             watched,
         };
@@ -213,7 +312,7 @@ impl Host {
     async fn load_to_drive(
         &self,
         id: &RunId,
-        goal: Option<&Text>,
+        entrance: &Entrance<'_>,
         watched: &mut Option<Box<dyn WatchedRun>>,
     ) -> Result<Run, HostError> {
         let see = |part: &[Entry]| {
@@ -222,14 +321,27 @@ impl Host {
             }
         };
         let run = load_run_seen(&*self.store, id, see).await?;
-        if let (None, Some(item), None) = (goal, &run.config().item, run.termination()) {
-            return Err(HostError::OfPlan {
-                run: id.clone(),
-                plan: item.plan.clone(),
-            });
-        }
-        if goal.is_some_and(|goal| run.goal() != goal) {
-            return Err(HostError::OtherGoal { run: id.clone() });
+        match entrance {
+            Entrance::TakeUp(None, _) => {
+                if let (Some(item), None) = (&run.config().item, run.termination()) {
+                    return Err(HostError::OfPlan {
+                        run: id.clone(),
+                        plan: item.plan.clone(),
+                    });
+                }
+            }
+            // What it answers by now is the answer to another question.
+            Entrance::TakeUp(Some(goal), _) if run.goal() != *goal || run.goals() > 1 => {
+                return Err(HostError::OtherGoal { run: id.clone() });
+            }
+            Entrance::TakeUp(Some(_), _) => {}
+            Entrance::Goal(given) => {
+                let refused = |why| HostError::TakesNoGoal {
+                    run: id.clone(),
+                    why,
+                };
+                run.takes(given).map_err(refused)?;
+            }
         }
         Ok(run)
     }

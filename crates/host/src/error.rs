@@ -3,7 +3,7 @@
 //! A run that has begun tells of its failures in its log. These are the ones that leave no entry, or
 //! that keep a run from being driven here and now.
 
-use bonded_kernel::{BadCatalog, BadLog, NotDurable, RunId};
+use bonded_kernel::{BadCatalog, BadLog, GoalRefused, NotDurable, RunId};
 use bonded_state::StoreError;
 use bonded_tools::sandbox::SandboxError;
 
@@ -40,6 +40,9 @@ pub enum HostError {
     /// A fork was asked for at a turn that the run does not have.
     #[error("run {run} has no turn {turn}; it has {turns}")]
     NoSuchTurn { run: RunId, turn: u32, turns: u32 },
+    /// A run was to be given another goal that takes none.
+    #[error("run {run} takes no other goal: {why}")]
+    TakesNoGoal { run: RunId, why: GoalRefused },
     /// The run works on an item of a plan, and is gone on with by that plan alone.
     #[error("run {run} belongs to plan {plan}; resume the plan: bonded work --resume {plan}")]
     OfPlan { run: RunId, plan: String },

@@ -78,7 +78,9 @@ pub struct RunResult {
     pub termination: TerminationKind,
     /// For a run that succeeded its answer, else why it ended.
     pub reason: String,
-    /// The turns that it has begun.
+    /// How many goals it was given.
+    pub goals: u32,
+    /// The turns that it has begun, over all its goals, as what follows is.
     pub turns: u32,
     /// With that of the agents that it called.
     pub spend: Spend,
@@ -110,6 +112,7 @@ impl RunResult {
             status: Status::of(Some(termination.kind), &Holder::Nobody),
             termination: termination.kind,
             reason: termination.reason().to_string(),
+            goals: run.goals(),
             turns: run.turn(),
             spend: run.spend(),
             elapsed_ms: run.elapsed_ms(),

@@ -184,6 +184,8 @@ fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
             verdict: reviewed.verdict.clone(),
             by: reviewed.by.to_string(),
         },
+        InputRecord::Said(text) => Input::Said { text: text.clone() },
+        InputRecord::Goal(given) => Input::Goal(Box::new(given.clone())),
         InputRecord::Resumed => Input::Resumed,
         InputRecord::End => stopping_input(run, rest),
         InputRecord::None => Input::Woke,
@@ -301,8 +303,8 @@ fn reply_of(answer: &Answer, calls: &[Call]) -> Reply {
 
 /// What stopped a run from outside: its reason stands in the termination that follows.
 fn stopping_input(run: &Run, rest: &[Entry]) -> Input {
-    // The end of a run is the last entry of its log.
-    let Some(Event::RunEnded(ended)) = rest.last().map(|entry| &entry.event) else {
+    // Nothing stands between what is stopped and the end, so that it is the next one.
+    let Some(ended) = rest.iter().find_map(|entry| entry.event.ended()) else {
         return Input::Woke;
     };
     let termination = &ended.termination;

@@ -6,6 +6,7 @@
 mod agent;
 mod client;
 mod looping;
+mod overall;
 mod report;
 mod writing;
 
@@ -28,6 +29,7 @@ pub use looping::{
     DEFAULT_CONDITION, LoopConfig, Mode, PAGING_BYTES, PARSER_VERSION, STATES, Scope, ScopeCode,
     ScopeViolation, Segment, TAGS, segments_for,
 };
+pub use overall::OverallLimits;
 pub use report::{ReportFormat, ReportSpec};
 pub(crate) use writing::{Spelling, Writing};
 
@@ -38,8 +40,14 @@ pub struct RunConfig {
     pub dir: String,
     /// Tried in this order, round-robin. Empty only where the run was refused.
     pub targets: Vec<Target>,
-    /// What ends the run whatever the model does.
+    /// What ends the run whatever the model does: of a run with several goals, what may be used for the first.
     pub limits: Limits,
+    /// What may be used over all goals of the run; without it, what `limits` say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overall: Option<OverallLimits>,
+    /// Whether the run is a conversation: a text without a call is the answer, and the person goes on from there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub conversation: bool,
     /// The longest reply that is asked for, in tokens, thoughts included.
     pub output_tokens_max: u32,
     /// Whether nobody said how long a reply may be.
@@ -174,6 +182,8 @@ impl RunConfig {
             dir: dir.into(),
             targets,
             limits: Limits::default(),
+            overall: None,
+            conversation: false,
             output_tokens_max: 8_192,
             output_is_default: false,
             temperature: None,

@@ -10,6 +10,7 @@ mod context;
 mod defaults;
 mod digest;
 mod end;
+mod goal;
 mod held;
 mod output;
 mod repair;
@@ -27,6 +28,7 @@ pub use context::{
 };
 pub use digest::Digest;
 pub use end::RunEnded;
+pub use goal::GoalGiven;
 pub use held::Held;
 pub use output::{Dropped, Outcome, Spent, ToolFinished};
 pub use repair::RepairStep;
@@ -40,7 +42,7 @@ use crate::tool::ToolEffect;
 use defaults::{first, is_first, is_zero};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
-pub const FORMAT: u16 = 7;
+pub const FORMAT: u16 = 8;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -166,8 +168,15 @@ pub enum Event {
     },
     /// A person changed the memory of a run that works in loops.
     MemoryEdited(Box<MemoryEdit>),
-    /// The run ended: the last event of every log that has an end.
+    /// A person said something while the run was at work: the next turn shows it to the model.
+    PersonSpoke {
+        /// As it was typed.
+        text: Text,
+    },
+    /// The run ended: nothing follows but another goal.
     RunEnded(Box<RunEnded>),
+    /// A run that had ended was given its next goal.
+    GoalGiven(Box<GoalGiven>),
 }
 
 /// A reply, as an event records it.
@@ -186,6 +195,8 @@ pub(crate) enum InputRecord<'a> {
     Output(&'a ToolFinished),
     Edit(&'a MemoryEdit),
     Review(&'a CallReviewed),
+    Said(&'a Text),
+    Goal(&'a GoalGiven),
     Resumed,
     /// Whatever ended the run: its termination says what that was.
     End,
@@ -216,7 +227,9 @@ impl Event {
             Self::CallReviewed(_) => "call_reviewed",
             Self::CallSkipped { .. } => "call_skipped",
             Self::MemoryEdited(_) => "memory_edited",
+            Self::PersonSpoke { .. } => "person_spoke",
             Self::RunEnded(_) => "run_ended",
+            Self::GoalGiven(_) => "goal_given",
         }
     }
 
@@ -274,6 +287,8 @@ impl Event {
             Self::ToolFinished(finished) => InputRecord::Output(finished),
             Self::MemoryEdited(edit) => InputRecord::Edit(edit),
             Self::CallReviewed(reviewed) => InputRecord::Review(reviewed),
+            Self::PersonSpoke { text } => InputRecord::Said(text),
+            Self::GoalGiven(given) => InputRecord::Goal(given),
             Self::RunResumed {} => InputRecord::Resumed,
             Self::RunEnded(_) => InputRecord::End,
             Self::RunStarted(_)
@@ -305,6 +320,8 @@ impl Event {
             Self::ProgressReported { progress, .. } => vec![progress],
             Self::ToolFinished(finished) => finished.texts_mut().collect(),
             Self::RunEnded(ended) => ended.texts_mut().collect(),
+            Self::GoalGiven(given) => vec![&mut given.goal],
+            Self::PersonSpoke { text } => vec![text],
             Self::ReviewAsked { why, .. } => vec![why],
             Self::CallReviewed(reviewed) => reviewed.texts_mut().collect(),
             Self::RunResumed {}

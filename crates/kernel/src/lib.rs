@@ -106,10 +106,10 @@ pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
 pub use budget::Spend;
 pub use config::{
     AgentConfig, ClientTools, DEFAULT_CONDITION, Dialect, Encoding, HandedDown, HandedOption,
-    HeldFile, ItemOfPlan, Limits, LoopConfig, Mode, OpenWindow, PAGING_BYTES, PARSER_VERSION,
-    Parent, ReportFormat, ReportSpec, RunConfig, RunFiles, STATES, Sampling, Scope, ScopeCode,
-    ScopeViolation, Segment, Served, SubAgent, TAGS, Target, ToolChoice, Vocabulary, Window,
-    WindowSource, segments_for,
+    HeldFile, ItemOfPlan, Limits, LoopConfig, Mode, OpenWindow, OverallLimits, PAGING_BYTES,
+    PARSER_VERSION, Parent, ReportFormat, ReportSpec, RunConfig, RunFiles, STATES, Sampling, Scope,
+    ScopeCode, ScopeViolation, Segment, Served, SubAgent, TAGS, Target, ToolChoice, Vocabulary,
+    Window, WindowSource, segments_for,
 };
 pub use decode::attrless::{
     Element, INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, Problem, RAM_ADD,
@@ -124,9 +124,9 @@ pub use edition::Edition;
 pub use entry::{BadEntry, Entry, Head, Header};
 pub use event::{
     Answer, AttemptFailed, Blocked, Call, CallReviewed, ContextCompacted, ContextGuarded,
-    ContextSummarised, Counters, DecisionMade, Digest, Dropped, Event, FORMAT, GuardPoint, Held,
-    Member, Origin, Outcome, Refusal, RefusalCode, RejectReason, RepairStep, Reserve, RunEnded,
-    RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
+    ContextSummarised, Counters, DecisionMade, Digest, Dropped, Event, FORMAT, GoalGiven,
+    GuardPoint, Held, Member, Origin, Outcome, Refusal, RefusalCode, RejectReason, RepairStep,
+    Reserve, RunEnded, RunStarted, SeedTokens, SkipReason, Spent, Tag, ToolFinished,
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
@@ -143,8 +143,8 @@ pub use own_tools::{BATCH, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};
 pub use paging::paging_hint;
 pub use policy::{Permission, Policy, Rule, ToolPattern, Verdict};
 pub use profile::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
-pub use prompt::DEFAULT_SYSTEM;
 pub use prompt::xml::{ToolResponse, XmlNext, tool_response, xml_next};
+pub use prompt::{CONVERSATION_SYSTEM, DEFAULT_SYSTEM};
 pub use reading::{
     BadMeasure, Fields, FormKind, FormRow, Measure, Mistake, ReadFault, SCHEMA_KEY, SCHEMA_ROW,
     described, did_you_mean, escaped, folded, form_schema, found, nearest, or_null, short, words,
@@ -154,7 +154,9 @@ pub use report::{
     Report, ReportFault, ReportSource, ReportStatus, ReportWarning, Shortfall, SyntheticReason,
     from_call, from_text, from_xml, report_tool_spec, synthetic,
 };
-pub use run::{BadLog, Run, ToolOutput, WaitingCall, apply, replay, replay_on, request};
+pub use run::{
+    BadLog, GoalRefused, Run, ToolOutput, WaitingCall, apply, replay, replay_on, request,
+};
 pub use sandbox::{INERT, ProcessLimits, SandboxConfig, SandboxLevel};
 pub use schema::{Misfit, Schema};
 pub use step::{

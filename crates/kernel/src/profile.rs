@@ -1,8 +1,9 @@
-//! What a run is: plain, an agent's, or one that works in loops. Whatever differs between them is asked here and answered in
+//! What a run is: plain, a conversation, an agent's, or one that works in loops. Whatever differs between them is asked here and answered in
 //! the module of each: a new profile is one more module, and the compiler names every question that it must answer.
 
 mod agent;
 mod conduct;
+mod conversation;
 mod looping;
 mod plain;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 pub(crate) use agent::ReadReport;
 use agent::Reporting;
 pub(crate) use conduct::Conduct;
+use conversation::Conversing;
 use looping::Looping;
 pub use looping::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
 pub(crate) use looping::{LoopOp, TurnLeft, is_own_code};
@@ -34,6 +36,8 @@ use crate::tool::{BadCatalog, Catalog, ToolSpec};
 pub(crate) enum Profile<'a> {
     /// Ends with a call of `done`, or with a text that is said twice.
     Plain,
+    /// Ends with a text that stands without a call, and goes on with what the person asks next.
+    Conversation,
     /// Ends with a report.
     Agent(&'a AgentConfig),
     /// Has a memory in place of a conversation, and ends when it is idle.
@@ -59,6 +63,7 @@ impl<'a> Profile<'a> {
         match (&config.looping, &config.agent) {
             (Some(looping), _) => Self::Loop(looping),
             (None, Some(agent)) => Self::Agent(agent),
+            (None, None) if config.conversation => Self::Conversation,
             (None, None) => Self::Plain,
         }
     }
@@ -67,6 +72,7 @@ impl<'a> Profile<'a> {
     pub(crate) fn conduct(self) -> &'static Conduct {
         match self {
             Self::Plain => &plain::CONDUCT,
+            Self::Conversation => &conversation::CONDUCT,
             Self::Agent(_) => &agent::CONDUCT,
             Self::Loop(_) => &looping::CONDUCT,
         }
@@ -75,7 +81,7 @@ impl<'a> Profile<'a> {
     /// How calls are written in the replies.
     pub(crate) fn writing(self) -> Writing<'a> {
         match self {
-            Self::Plain => Writing::Calls(Spelling::NATIVE),
+            Self::Plain | Self::Conversation => Writing::Calls(Spelling::NATIVE),
             Self::Agent(config) => Writing::Calls(agent::spelling(config)),
             Self::Loop(config) => Writing::Instructions(config),
         }
@@ -85,7 +91,7 @@ impl<'a> Profile<'a> {
     pub(crate) fn nonce(self) -> Option<&'a str> {
         match self {
             Self::Agent(agent) => Some(&agent.nonce),
-            Self::Plain | Self::Loop(_) => None,
+            Self::Plain | Self::Conversation | Self::Loop(_) => None,
         }
     }
 
@@ -93,14 +99,14 @@ impl<'a> Profile<'a> {
     pub(crate) fn agents(self) -> &'a [SubAgent] {
         match self {
             Self::Agent(agent) => &agent.agents,
-            Self::Plain | Self::Loop(_) => &[],
+            Self::Plain | Self::Conversation | Self::Loop(_) => &[],
         }
     }
 
     /// Whether the log keeps what the model wrote.
     pub(crate) fn keeps_text(self) -> bool {
         match self {
-            Self::Plain | Self::Agent(_) => true,
+            Self::Plain | Self::Conversation | Self::Agent(_) => true,
             Self::Loop(config) => config.keeps_text,
         }
     }
@@ -109,6 +115,7 @@ impl<'a> Profile<'a> {
     pub(crate) fn brief(self, asked: &TurnView<'_>, notices: Vec<Arc<str>>) -> Brief {
         match self {
             Self::Plain => plain::brief(asked, notices),
+            Self::Conversation => conversation::brief(asked, notices),
             Self::Agent(config) => agent::brief(config, asked, notices),
             Self::Loop(_) => looping::brief(notices),
         }
@@ -118,6 +125,7 @@ impl<'a> Profile<'a> {
     pub(crate) fn last_request(self, asked: &TurnView<'_>) -> (Offer, Option<String>) {
         match self {
             Self::Agent(config) => agent::last_request(config, asked),
+            Self::Conversation => (Offer::None, None),
             Self::Plain | Self::Loop(_) => (Offer::TerminalOnly, None),
         }
     }
@@ -126,7 +134,7 @@ impl<'a> Profile<'a> {
     pub(crate) fn longest_stub(self, stub: String) -> String {
         match self {
             Self::Agent(config) => agent::longest_stub(config, stub),
-            Self::Plain | Self::Loop(_) => stub,
+            Self::Plain | Self::Conversation | Self::Loop(_) => stub,
         }
     }
 
@@ -138,6 +146,7 @@ impl<'a> Profile<'a> {
     ) -> Option<&'static str> {
         match self {
             Self::Plain => plain::nothing_done(decision, edition),
+            Self::Conversation => conversation::nothing_done(decision),
             Self::Agent(_) => agent::nothing_done(decision, edition),
             Self::Loop(_) => None,
         }
@@ -147,6 +156,7 @@ impl<'a> Profile<'a> {
     pub(crate) fn rejection(self, reason: RejectReason, calls: &[Call]) -> Arc<str> {
         let own = match self {
             Self::Plain => plain::rejection(reason),
+            Self::Conversation => conversation::rejection(reason),
             Self::Agent(_) => agent::rejection(reason),
             Self::Loop(_) => return looping::rejection(calls),
         };
@@ -156,7 +166,7 @@ impl<'a> Profile<'a> {
     /// How long no provider is asked after so many failures in one turn, whichever it is.
     pub(crate) fn pause_ms(self, failures_before: u32) -> Option<u64> {
         match self {
-            Self::Plain | Self::Agent(_) => None,
+            Self::Plain | Self::Conversation | Self::Agent(_) => None,
             Self::Loop(_) => Some(looping::retry_ms(failures_before)),
         }
     }
@@ -164,7 +174,9 @@ impl<'a> Profile<'a> {
     /// How a run ends that a provider refuses for good.
     pub(crate) fn refused_for_good(self, reason: String) -> Termination {
         match self {
-            Self::Plain | Self::Agent(_) => Termination::new(TerminationKind::Fatal, reason),
+            Self::Plain | Self::Conversation | Self::Agent(_) => {
+                Termination::new(TerminationKind::Fatal, reason)
+            }
             Self::Loop(_) => looping::refused_for_good(reason),
         }
     }
@@ -172,8 +184,16 @@ impl<'a> Profile<'a> {
     /// How a run ends whose request fits no window, where that cannot change any more.
     pub(crate) fn overflow(self) -> Option<Termination> {
         match self {
-            Self::Plain | Self::Agent(_) => None,
+            Self::Plain | Self::Conversation | Self::Agent(_) => None,
             Self::Loop(_) => Some(looping::overflow()),
+        }
+    }
+
+    /// What a run lacks whose turns are used up.
+    pub(crate) fn ends_with(self) -> &'static str {
+        match self {
+            Self::Plain | Self::Agent(_) | Self::Loop(_) => "a call of done",
+            Self::Conversation => "an answer",
         }
     }
 }
@@ -202,6 +222,8 @@ impl Catalog {
         let beside = || config.own_tools.specs().into_iter().chain(client_tools);
         match Profile::of(config) {
             Profile::Plain => Self::new(specs.into_iter().chain(beside())),
+            // What is said without a call is the answer.
+            Profile::Conversation => Self::of_specs(specs.into_iter().chain(beside()).collect()),
             Profile::Agent(agent) => {
                 Self::reporting(specs.into_iter().chain(beside()), &agent.report)
             }
@@ -215,6 +237,7 @@ impl Catalog {
 #[derive(Clone, Debug)]
 pub(crate) enum ProfileState {
     Plain(Plain),
+    Conversation(Conversing),
     Agent(Reporting),
     Loop(Box<Looping>),
 }
@@ -232,10 +255,31 @@ impl ProfileState {
     pub(crate) fn begin(started: &RunStarted, run: &str, at: Millis) -> Self {
         match Profile::of(&started.config) {
             Profile::Plain => Self::Plain(Plain::default()),
+            Profile::Conversation => Self::Conversation(Conversing::default()),
             Profile::Agent(agent) => Self::Agent(Reporting::begin(agent)),
             Profile::Loop(config) => {
                 Self::Loop(Box::new(Looping::begin(config, &started.goal, run, at)))
             }
+        }
+    }
+
+    /// How a run stands that goes on with another goal.
+    pub(crate) fn with_another_goal(&self, config: &RunConfig) -> Self {
+        match (Profile::of(config), self) {
+            (Profile::Plain, _) => Self::Plain(Plain::default()),
+            (Profile::Conversation, _) => Self::Conversation(Conversing::default()),
+            (Profile::Agent(agent), _) => Self::Agent(Reporting::begin(agent)),
+            // It takes no other goal.
+            (Profile::Loop(_), looping) => looping.clone(),
+        }
+    }
+
+    /// A person has spoken: what the model said before is no answer to that.
+    pub(crate) fn heard_person(&mut self) {
+        match self {
+            Self::Plain(plain) => *plain = Plain::default(),
+            Self::Conversation(conversing) => *conversing = Conversing::default(),
+            Self::Agent(_) | Self::Loop(_) => {}
         }
     }
 
@@ -278,6 +322,7 @@ impl ProfileState {
     pub(crate) fn begins(&self, turn: u32, last_turn: u32, now: Millis, woke: bool) -> Begin {
         match self {
             Self::Plain(plain) => plain.begins(),
+            Self::Conversation(conversing) => conversing.begins(),
             Self::Agent(_) => Begin::Now,
             Self::Loop(looping) => looping.begins(turn, last_turn, now, woke),
         }
@@ -297,6 +342,7 @@ impl ProfileState {
     pub(crate) fn decided(&mut self, decision: &DecisionMade, edition: Edition) -> bool {
         match self {
             Self::Plain(plain) => return plain.decided(decision, edition),
+            Self::Conversation(conversing) => return conversing.decided(decision),
             Self::Agent(_) => {}
             Self::Loop(looping) => looping.decided(&decision.answer, &decision.calls),
         }
@@ -306,7 +352,7 @@ impl ProfileState {
     /// A reply was rejected. `takes_prose` says whether its text may be the report.
     pub(crate) fn rejected(&mut self, reason: RejectReason, answer: &Answer, takes_prose: bool) {
         match self {
-            Self::Plain(_) => {}
+            Self::Plain(_) | Self::Conversation(_) => {}
             Self::Agent(reporting) => reporting.rejected(reason, answer, takes_prose),
             Self::Loop(looping) => looping.rejected(reason),
         }
@@ -415,14 +461,14 @@ impl ProfileState {
 
     fn looping(&self) -> Option<&Looping> {
         match self {
-            Self::Plain(_) | Self::Agent(_) => None,
+            Self::Plain(_) | Self::Conversation(_) | Self::Agent(_) => None,
             Self::Loop(looping) => Some(looping),
         }
     }
 
     fn looping_mut(&mut self) -> Option<&mut Looping> {
         match self {
-            Self::Plain(_) | Self::Agent(_) => None,
+            Self::Plain(_) | Self::Conversation(_) | Self::Agent(_) => None,
             Self::Loop(looping) => Some(looping),
         }
     }
@@ -430,14 +476,14 @@ impl ProfileState {
     fn reporting(&self) -> Option<&Reporting> {
         match self {
             Self::Agent(reporting) => Some(reporting),
-            Self::Plain(_) | Self::Loop(_) => None,
+            Self::Plain(_) | Self::Conversation(_) | Self::Loop(_) => None,
         }
     }
 
     fn reporting_mut(&mut self) -> Option<&mut Reporting> {
         match self {
             Self::Agent(reporting) => Some(reporting),
-            Self::Plain(_) | Self::Loop(_) => None,
+            Self::Plain(_) | Self::Conversation(_) | Self::Loop(_) => None,
         }
     }
 }

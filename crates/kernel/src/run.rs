@@ -1,7 +1,7 @@
 //! A run: the state that folds out of a log. `apply` is the only way in which it changes.
 //!
 //! A run is a struct of parts, each with what changes it: what it began with ([`setup`]), where it stands ([`phase`]), what it
-//! has said ([`dialogue`], [`outputs`]), what its requests hold ([`meter`]), how its targets are doing ([`targets`]), what it
+//! has said ([`dialogue`], [`outputs`]), which goal it pursues ([`pursuit`]), what its requests hold ([`meter`]), how its targets are doing ([`targets`]), what it
 //! has used of its limits ([`tally`]), how it stands with its policy ([`oversight`]), and what it leaves ([`delivery`]). Events
 //! that touch several of them are taken in by [`fold`].
 
@@ -10,6 +10,7 @@ mod conversation;
 mod delivery;
 mod dialogue;
 mod fold;
+mod goals;
 pub(crate) mod guard;
 mod last_turn;
 mod memory;
@@ -18,6 +19,7 @@ mod output;
 mod outputs;
 mod oversight;
 mod phase;
+mod pursuit;
 mod request;
 mod review;
 mod scratch;
@@ -32,6 +34,7 @@ use std::sync::Arc;
 use crate::budget::{Ledger, Spend};
 use crate::config::{Limits, RunConfig, SubAgent, Target};
 use crate::entry::{Entry, Head};
+use crate::event::Event;
 use crate::id::{GoalId, RunId};
 use crate::model::Message;
 use crate::profile::{Profile, ProfileState};
@@ -45,6 +48,7 @@ use crate::tool::Catalog;
 use delivery::Delivery;
 use dialogue::Dialogue;
 pub use fold::apply;
+pub use goals::GoalRefused;
 use last_turn::LastTurn;
 use meter::Meter;
 pub use output::ToolOutput;
@@ -53,6 +57,7 @@ use outputs::{Outputs, Scales};
 pub(crate) use oversight::Hold;
 use oversight::Oversight;
 pub(crate) use phase::RunPhase;
+use pursuit::Pursuit;
 pub use request::request;
 pub(crate) use review::Review;
 pub use review::WaitingCall;
@@ -66,6 +71,7 @@ use watch::Stopwatch;
 #[derive(Clone, Debug)]
 pub struct Run {
     pub(crate) setup: Setup,
+    pub(crate) pursuit: Pursuit,
     pub(crate) head: Head,
     pub(crate) turn: u32,
     pub(crate) phase: RunPhase,
@@ -91,7 +97,7 @@ pub enum BadLog {
     /// The first entry is another event, or has another number than 1.
     #[error("the log does not begin with run_started")]
     NoStart,
-    /// The run had ended before.
+    /// The run had ended before, and was given no other goal.
     #[error("entry {seq} comes after the end of the run")]
     AfterEnd {
         /// The sequence number of the first entry that is too much.
@@ -118,7 +124,7 @@ impl Run {
         &self.setup.goal_id
     }
 
-    /// What the person asked for.
+    /// What the person asked for when the run began; see [`goal_at_hand`](Self::goal_at_hand).
     pub fn goal(&self) -> &Text {
         &self.setup.started.goal
     }
@@ -133,9 +139,15 @@ impl Run {
         self.tally.watch.last_at
     }
 
-    /// The settings, frozen when the run began; what targets taught since is not in them.
+    /// The settings, frozen when the run began, with what came with its later goals; what targets taught since is not in
+    /// them. Limits are counted from the beginning of the run, whichever goal they are for.
     pub fn config(&self) -> &RunConfig {
         self.setup.config()
+    }
+
+    /// The settings as the run began with them.
+    pub fn config_begun_with(&self) -> &RunConfig {
+        &self.setup.began.config
     }
 
     /// The tools, frozen when the run began.
@@ -236,6 +248,7 @@ impl Run {
         let dialogue = Dialogue::begin(&started.goal);
         let fixed_bytes = started.system.len() + setup.catalog.text().len();
         let mut run = Self {
+            pursuit: Pursuit::first(&started.goal, &config.limits),
             head: entry.head(),
             turn: entry.turn,
             phase: RunPhase::Between,
@@ -329,7 +342,8 @@ pub fn replay(entries: &[Entry]) -> Result<Run, BadLog> {
 /// Goes on with a replay: takes the entries in that follow what the run has.
 pub fn replay_on(run: &mut Run, entries: &[Entry]) -> Result<(), BadLog> {
     for entry in entries {
-        if run.termination().is_some() {
+        let is_goal = matches!(entry.event, Event::GoalGiven(_));
+        if run.termination().is_some() && !is_goal {
             return Err(BadLog::AfterEnd { seq: entry.seq });
         }
         if entry.seq != run.head.seq + 1 || entry.prev != run.head.hash {

@@ -20,7 +20,7 @@ mod summary;
 mod wave;
 
 use crate::entry::{Entry, Head, Header};
-use crate::event::{Event, FORMAT, RunStarted};
+use crate::event::{Event, FORMAT, GoalGiven, RunStarted};
 use crate::id::{GoalId, RunId};
 use crate::run::{Run, RunPhase, apply, replay};
 use crate::termination::{Termination, TerminationKind};
@@ -128,7 +128,9 @@ pub(crate) fn step_as(format: u16, run: &mut Run, now: Millis, input: Input) -> 
         woke: matches!(input, Input::Woke),
         used_ms: None,
     };
-    if stepper.run.termination().is_none() {
+    if let Input::Goal(given) = input {
+        stepper.pursue(given);
+    } else if stepper.run.termination().is_none() {
         stepper.take(input);
     }
     let entries = stepper.entries;
@@ -206,7 +208,11 @@ impl Stepper<'_> {
             Input::MemoryEdited(edit) if self.run.memory().is_some() && !edit.is_empty() => {
                 self.emit(Event::MemoryEdited(Box::new(edit)));
             }
-            Input::MemoryEdited(_) => {}
+            Input::MemoryEdited(_) | Input::Goal(_) => {}
+            Input::Said { text } if self.run.hears() && !text.trim().is_empty() => {
+                self.emit(Event::PersonSpoke { text });
+            }
+            Input::Said { .. } => {}
             Input::HostFailed { code, message } => {
                 let termination = Termination::new(TerminationKind::Fatal, message);
                 self.end_as(termination.with_code(&code));
@@ -262,6 +268,14 @@ impl Stepper<'_> {
             RunPhase::Between => self.begin_turn(),
             RunPhase::Retrying => self.retry(),
             RunPhase::Asking { .. } | RunPhase::Ended(_) => {}
+        }
+    }
+
+    /// Goes on from the end with another goal.
+    fn pursue(&mut self, given: Box<GoalGiven>) {
+        if self.run.takes(&given).is_ok() {
+            self.emit(Event::GoalGiven(given));
+            self.advance();
         }
     }
 

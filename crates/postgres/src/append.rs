@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use crate::aside;
 use crate::blobs;
 use crate::body;
-use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, WAITING};
+use crate::keys::{ENDED, HeldRun, QUEUED, RunNumber, UNQUEUED, WAITING};
 use crate::parameter::SqlValues;
 use crate::server::Server;
 
@@ -33,13 +33,15 @@ macro_rules! submit {
 }
 
 /// Moves the head, if it is where the entries follow and the claim of this process is the last one. Who does not hold the
-/// run names no epoch, and continues none that is set aside. A run that ends is free. What comes of a run in the queue is what the entries say ($3): most say
+/// run names no epoch, and continues none that is set aside. A run that ends is free, and one that is given another goal is
+/// driven by who gave it and is of no queue any more. What comes of a run in the queue is what the entries say ($3): most say
 /// nothing, and change no column that an index has.
 macro_rules! advance {
     () => {
         "WITH h AS (UPDATE bonded.drive SET head = $4, hash = $5, \
             worker = CASE WHEN $3::smallint = 3 THEN NULL ELSE worker END, \
-            state = CASE WHEN $3 = 3 OR state < 3 THEN coalesce($3, state) ELSE state END, \
+            state = CASE WHEN $3 >= 3 OR state < 3 THEN coalesce($3, state) ELSE state END, \
+            lane = CASE WHEN $3 = 4 THEN NULL ELSE lane END, \
             ready = CASE WHEN $3 = 2 THEN NULL WHEN $3 = 0 AND state < 3 THEN clock_timestamp() ELSE ready END \
          WHERE run = $1 AND head = $2 AND hash = $8 AND (epoch = $9 OR ($9 IS NULL AND state < 10)) RETURNING run)"
     };
@@ -109,7 +111,8 @@ pub(crate) fn state_after(append: &Append) -> Option<i16> {
         let is_end = matches!(event, Event::RunEnded(_)).then_some(ENDED);
         let asks = matches!(event, Event::ReviewAsked { .. }).then_some(WAITING);
         let is_answer = matches!(event, Event::CallReviewed(_)).then_some(QUEUED);
-        is_end.or(asks).or(is_answer)
+        let goes_on = matches!(event, Event::GoalGiven(_)).then_some(UNQUEUED);
+        is_end.or(asks).or(is_answer).or(goes_on)
     };
     append.entries.iter().filter_map(state).next_back()
 }

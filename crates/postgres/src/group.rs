@@ -32,7 +32,8 @@ macro_rules! advance {
     () => {
         "WITH h AS (UPDATE bonded.drive d SET head = g.last, hash = g.hash, \
             worker = CASE WHEN g.state = 3 THEN NULL ELSE d.worker END, \
-            state = CASE WHEN g.state = 3 OR d.state < 3 THEN coalesce(g.state, d.state) ELSE d.state END, \
+            state = CASE WHEN g.state >= 3 OR d.state < 3 THEN coalesce(g.state, d.state) ELSE d.state END, \
+            lane = CASE WHEN g.state = 4 THEN NULL ELSE d.lane END, \
             ready = CASE WHEN g.state = 2 THEN NULL WHEN g.state = 0 AND d.state < 3 THEN clock_timestamp() ELSE d.ready END \
          FROM unnest($1::bigint[], $2::int[], $3::smallint[], $4::int[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], \
             $9::bigint[]) AS g (run, first, state, last, hash, blobs, body, prev, epoch) \

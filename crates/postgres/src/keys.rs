@@ -11,7 +11,7 @@ pub(crate) const QUEUED: i16 = 0;
 /// It waits for a person.
 pub(crate) const WAITING: i16 = 2;
 pub(crate) const ENDED: i16 = 3;
-/// It was not queued: who began it drives it.
+/// It is of no queue: who began it drives it, or who gave it another goal.
 pub(crate) const UNQUEUED: i16 = 4;
 /// It is set aside: the state that it had before, and this.
 pub(crate) const ASIDE: i16 = 10;

@@ -17,7 +17,8 @@ pub trait Store: Send + Sync {
     /// Makes `entries`, which follow `expected`, durable as one append: all of them or none. The head that
     /// is returned is that of the last entry, and it is returned only after the entries were synced.
     ///
-    /// The append of a new run makes this process its holder; an append that ends a run frees it. A future
+    /// The append of a new run makes this process its holder; an append that ends a run frees it. One that has ended can be
+    /// claimed again, and continues with another goal. A future
     /// that is dropped after its first poll may still append.
     ///
     /// ```

@@ -1,14 +1,14 @@
-//! What is known of a run, and what has ended in it.
+//! What is known of a run and of the goal that it pursues, and what has ended in it.
 
 // An outcome that is new must be thought of here.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use bonded_kernel::{
-    Answer, AttemptFailed, Call, Entry, Millis, Money, Outcome, Parent, RejectReason, RunEnded,
-    RunId, RunStarted, Target, ToolFinished, Usage,
+    Answer, AttemptFailed, Call, Entry, GoalGiven, Millis, Money, Outcome, Parent, RejectReason,
+    RunEnded, RunId, RunStarted, Target, ToolFinished, Usage,
 };
 
-/// What is known of a run from its first entry.
+/// What is known of a run from its first entry, and from what later goals changed.
 #[derive(Debug)]
 pub(crate) struct RunFacts {
     pub(crate) id: RunId,
@@ -19,7 +19,12 @@ pub(crate) struct RunFacts {
     pub(crate) targets: Vec<Target>,
     pub(crate) output_tokens_max: u32,
     pub(crate) temperature: Option<f64>,
+    /// When its goal was given.
     pub(crate) began: Millis,
+    /// Which goal it pursues, from 1.
+    pub(crate) goal: u32,
+    /// What was used when that was given.
+    pub(crate) before: UsedBefore,
     /// The tools that are agents.
     pub(crate) agents: Vec<String>,
 }
@@ -38,9 +43,35 @@ impl RunFacts {
             output_tokens_max: config.output_tokens_max,
             temperature: config.temperature,
             began: entry.at,
+            goal: 1,
+            before: UsedBefore::default(),
             agents: agents.iter().map(|agent| agent.tool.clone()).collect(),
         }
     }
+
+    /// A run has ended; what follows is another goal's.
+    pub(crate) fn ended(&mut self, end: &RunEnded) {
+        let (usage, cost) = end.used();
+        let turns = end.turns;
+        self.before = UsedBefore { turns, usage, cost };
+    }
+
+    /// The run goes on with another goal.
+    pub(crate) fn goal_given(&mut self, entry: &Entry, given: &GoalGiven) {
+        self.goal += 1;
+        self.began = entry.at;
+        if let Some(targets) = &given.targets {
+            self.targets.clone_from(targets);
+        }
+    }
+}
+
+/// What the earlier goals of a run have used.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UsedBefore {
+    pub(crate) turns: u32,
+    pub(crate) usage: Usage,
+    pub(crate) cost: Money,
 }
 
 /// What has ended.

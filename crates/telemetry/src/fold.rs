@@ -116,9 +116,18 @@ impl RunFold {
                 self.turn.0 = 0;
                 let ended = entry.at;
                 self.tell(&EndedPart::Run { end, ended }, telling);
+                if let Some(facts) = &mut self.facts {
+                    facts.ended(end);
+                }
+            }
+            Event::GoalGiven(given) => {
+                if let Some(facts) = &mut self.facts {
+                    facts.goal_given(entry, given);
+                }
             }
             // Nothing ends with these, or it ended with an entry beside them.
             Event::RunResumed {}
+            | Event::PersonSpoke { .. }
             | Event::TargetLearned { .. }
             | Event::CallRepaired { .. }
             | Event::ContextGuarded(_)

@@ -24,7 +24,7 @@ type SpanId = [u8; 8];
 pub(crate) struct Spans {
     run: RunId,
     trace: TraceId,
-    /// That of the run.
+    /// That of the run, which is also that of its first goal.
     root: SpanId,
 }
 
@@ -69,7 +69,7 @@ impl Spans {
             EndedPart::Call(call) => self.call(call),
             EndedPart::Turn { turn, began, ended } => self.made(SpanParts {
                 id: self.turn(*turn),
-                parent: Some(self.root),
+                parent: Some(self.goal(facts)),
                 name: format!("turn {turn}"),
                 began: *began,
                 ended: *ended,
@@ -90,17 +90,35 @@ impl Spans {
         span_of(&format!("turn/{}/{turn}", self.run))
     }
 
+    /// Each later goal has a span of its own below that of the run.
+    fn goal(&self, facts: &RunFacts) -> SpanId {
+        match facts.goal {
+            1 => self.root,
+            goal => span_of(&format!("goal/{}/{goal}", self.run)),
+        }
+    }
+
     fn run(&self, facts: &RunFacts, end: &RunEnded, ended: Millis) -> Span {
         let kind = end.termination.kind;
+        // The entry counts over all goals.
         let (usage, cost) = end.used();
+        let before = &facts.before;
+        let turns = end.turns.saturating_sub(before.turns);
+        let input = usage.input.saturating_sub(before.usage.input);
+        let output = usage.output.saturating_sub(before.usage.output);
+        let cost = cost.minus(before.cost);
         let mut attributes = vec![
             operation("invoke_agent"),
             Attribute::new("gen_ai.conversation.id", Value::text(self.run.as_str())),
             Attribute::new("bonded.termination", Value::text(kind.as_str())),
-            Attribute::new("bonded.turns", Value::Int(u64::from(end.turns))),
-            Attribute::new("gen_ai.usage.input_tokens", Value::Int(usage.input)),
-            Attribute::new("gen_ai.usage.output_tokens", Value::Int(usage.output)),
+            Attribute::new("bonded.turns", Value::Int(turns.into())),
+            Attribute::new("gen_ai.usage.input_tokens", Value::Int(input)),
+            Attribute::new("gen_ai.usage.output_tokens", Value::Int(output)),
         ];
+        if facts.goal > 1 {
+            let goal = Value::Int(facts.goal.into());
+            attributes.push(Attribute::new("bonded.goal", goal));
+        }
         if cost.0 > 0 {
             let cost = Value::Double(cost.dollars());
             attributes.push(Attribute::new("bonded.cost.dollars", cost));
@@ -119,8 +137,11 @@ impl Spans {
         let error = (!matches!(kind, TerminationKind::Done | TerminationKind::Blocked))
             .then(|| kind.as_str().into());
         self.made(SpanParts {
-            id: self.root,
-            parent: facts.parent.as_ref().map(|_| called(&self.run)),
+            id: self.goal(facts),
+            parent: match facts.goal {
+                1 => facts.parent.as_ref().map(|_| called(&self.run)),
+                _ => Some(self.root),
+            },
             links: facts.forked_from.iter().map(link).collect(),
             name,
             began: facts.began,

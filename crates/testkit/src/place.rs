@@ -78,7 +78,8 @@ impl Place {
         self.script_named("script", lines)
     }
 
-    fn script_named(&self, name: &str, lines: &[Value]) -> String {
+    /// The same for a place with several scripts.
+    pub fn script_named(&self, name: &str, lines: &[Value]) -> String {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let path = self.write(&format!("{name}.jsonl"), text);
         format!("script:{}", path.display())

@@ -33,6 +33,8 @@ macro_rules! each_store_case {
             a_run_that_has_not_begun_can_be_waited_for
             who_starts_a_run_holds_it_until_it_is_released
             a_run_is_free_when_it_has_ended
+            a_run_that_had_ended_is_open_again_with_another_goal
+            a_copy_of_a_run_that_had_ended_takes_what_followed
             a_run_is_free_when_its_holder_is_gone
             only_the_holder_releases
             a_list_shows_the_newest_first_with_their_ends_and_holders

@@ -22,6 +22,9 @@ fn calm(seed: u64) -> Plan {
     plan.config.agent = None;
     plan.config.policy = None;
     plan.config.looping = None;
+    plan.config.conversation = false;
+    plan.config.overall = None;
+    plan.goals.clear();
     plan.config.repairs = false;
     plan.manners = vec![];
     plan.config.targets.truncate(1);

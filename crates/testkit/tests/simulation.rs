@@ -103,7 +103,8 @@ fn assert_none(violations: &[Violation]) {
 }
 
 /// What a thousand worlds show without being planned for it. Summaries are rarer and have worlds of their own.
-const FEATS: [&str; 24] = [
+const FEATS: [&str; 25] = [
+    "another goal",
     "another limit field",
     "another route",
     "another window",
@@ -186,9 +187,12 @@ fn refused(seed: u64) -> Plan {
     plan.crashes_max = 0;
     plan.provider_lies = false;
     plan.narrow.clear();
+    plan.goals.clear();
     plan.config.agent = None;
     plan.config.policy = None;
     plan.config.looping = None;
+    plan.config.conversation = false;
+    plan.config.overall = None;
     let limits = &mut plan.config.limits;
     (limits.turns_max, limits.repeats_max) = (400, 0);
     limits.attempts_per_turn_max = 3;

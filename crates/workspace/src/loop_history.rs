@@ -167,7 +167,9 @@ impl History {
             | Event::ReviewAsked { .. }
             | Event::CallReviewed(_)
             | Event::CallSkipped { .. }
-            | Event::MemoryEdited(_) => {}
+            | Event::MemoryEdited(_)
+            | Event::PersonSpoke { .. }
+            | Event::GoalGiven(_) => {}
         }
     }
 }

@@ -27,6 +27,8 @@ Examples:
   bonded run --model openai/gpt-5-mini \"fix the failing test\"
   cat error.log | bonded run \"why did this fail?\"
   bonded run --agent reviewer.ai --max-cost 0.50 \"review the last commit\"
+  bonded run -c \"and now the docs\"
+  bonded run --continue 3f2a --max-turns 20 \"continue\"
   bonded run --model script:replies.jsonl --json \"try it without a model\"
   bonded run --id nightly-2026-11-15 --max-time 10m --ask edit,write @goal.txt
   bonded run --each goals.jsonl --jobs 16 > results.jsonl
@@ -41,6 +43,17 @@ pub(crate) struct RunArgs {
     /// With a goal, what is piped in is material for it: it is sent as data beside the goal, cut to 128 KiB.
     #[arg(value_name = "GOAL")]
     pub(crate) goal: Option<String>,
+
+    /// Continue the last run of this directory with GOAL
+    ///
+    /// It continues from what was said, with the tools, the sandbox and the policy that it began with, and within the limits
+    /// of this command.
+    #[arg(long, short = 'c', conflicts_with_all = ["continue_run", "each", "id", "detach", "agent_file", "system", "no_agents_md"])]
+    pub(crate) continue_last: bool,
+
+    /// Continue this run with GOAL: its id or a unique prefix
+    #[arg(long = "continue", id = "continue_run", value_name = "RUN", conflicts_with_all = ["each", "id", "detach", "agent_file", "system", "no_agents_md", "dir"])]
+    pub(crate) continue_run: Option<String>,
 
     /// Run the goals of a JSON Lines file, one result per line on stdout
     #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["goal", "id", "stream_json"])]

@@ -30,9 +30,9 @@ pub(crate) struct ModelArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Time limit, such as 10m; 0: none
-    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = amount::seconds, allow_negative_numbers = true)]
-    pub(crate) max_time: Duration,
+    /// Time limit, such as 10m; 0: none [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = amount::seconds, allow_negative_numbers = true)]
+    pub(crate) max_time: Option<Duration>,
 
     /// Token limit, input and output together, such as 200k
     #[arg(long, value_name = "TOKENS", value_parser = amount::tokens, allow_negative_numbers = true)]

@@ -7,9 +7,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use bonded_host::Host;
 use bonded_host::trust::Stance;
-use bonded_host::{Host, TargetRequest, agent};
-use bonded_kernel::{RunConfig, RunId, Target};
+use bonded_kernel::{RunConfig, RunId};
 
 use crate::args::ForkArgs;
 use crate::error::{CliError, Code};
@@ -24,7 +24,7 @@ pub(crate) async fn fork(args: &ForkArgs, store: Option<&Path>) -> Result<ExitCo
         None => Host::draw_id(),
     };
     let (host, _) = settings::host(store, Stance::Refuse);
-    let config = host.load(&from).await?.config().clone();
+    let config = host.load(&from).await?.config_begun_with().clone();
     let root = host.root_of(&from).await?;
     if let Some(item) = &host.load(&root).await?.config().item {
         return Err(of_plan(&from, &item.plan));
@@ -57,28 +57,15 @@ fn of_plan(run: &RunId, plan: &str) -> CliError {
 /// The price that a person gave holds for the new model too; a price from the list is looked up anew.
 fn changed(args: &ForkArgs, mut config: RunConfig) -> Result<RunConfig, CliError> {
     if let Some(model) = &args.model {
-        let first = config.targets.first();
-        // What was said of tokens' price holds on; what was listed is of the other model.
-        let is_given = |target: &&Target| target.price_listed.is_none();
-        let price = first.filter(is_given).and_then(|target| target.price);
-        let mut target = settings::target(&TargetRequest {
-            model: model.clone(),
-            base_url: args.base_url.clone(),
-            key_env: None,
-            stream: first.is_some_and(|target| target.stream),
-            timeout_ms: first.map_or(600_000, |target| target.timeout_ms),
-            price,
-        })?;
-        if price.is_none() {
-            agent::list_price(&mut target);
-            if args.base_url.is_none() && target.price.is_none() {
-                agent::list_price_behind(&mut target, |name| std::env::var(name).ok());
-            }
-        }
-        config.targets = vec![target];
+        let base_url = args.base_url.as_deref();
+        config.targets = vec![settings::other_target(&config, model, base_url)?];
     }
     if let Some(turns) = args.max_turns {
         config.limits.turns_max = turns;
+        // It is said for the goal of that turn.
+        if let Some(overall) = &mut config.overall {
+            overall.turns_max = None;
+        }
     }
     Ok(config)
 }

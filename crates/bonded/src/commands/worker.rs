@@ -247,7 +247,7 @@ impl WorkerLoop {
                 continue;
             }
             let runs = Arc::clone(&self.runs);
-            driving.spawn(async move { runs.drive(&taken.run).await });
+            driving.spawn(async move { Box::pin(runs.drive(&taken.run)).await });
         }
         false
     }

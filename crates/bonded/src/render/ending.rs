@@ -26,6 +26,9 @@ pub(crate) struct Ending<'a> {
 
 impl<'a> Ending<'a> {
     pub(crate) fn of(run: &'a Run, result: &'a RunResult, entries: &[Entry]) -> Self {
+        let is_goal = |entry: &Entry| matches!(entry.event, Event::GoalGiven(_));
+        let begun = entries.iter().rposition(is_goal).unwrap_or(0);
+        let entries = &entries[begun..];
         Self {
             run,
             result,
@@ -34,19 +37,25 @@ impl<'a> Ending<'a> {
         }
     }
 
-    /// Turns, time, tokens, cost and files, as far as they say something. Tokens that may have been used beside those
+    /// Turns, time, tokens, cost and files, as far as they say something: those of the goal that it ended with. Tokens that may have been used beside those
     /// that were counted stand apart.
     pub(crate) fn figures(&self) -> Vec<String> {
-        let result = self.result;
-        let (used, paid) = result.spend.used();
-        let elapsed = std::time::Duration::from_millis(result.elapsed_ms);
-        let mut figures = vec![counted(result.turns as usize, "turn"), seconds(elapsed)];
+        let (run, result) = (self.run, self.result);
+        let before = run.spend_before();
+        let ((used, paid), (used_before, paid_before)) = (result.spend.used(), before.used());
+        let tokens = used.total().saturating_sub(used_before.total());
+        let paid = paid.minus(paid_before);
+        let elapsed_ms = result.elapsed_ms.saturating_sub(run.elapsed_before_ms());
+        let elapsed = std::time::Duration::from_millis(elapsed_ms);
+        let turns = result.turns.saturating_sub(run.turns_before());
+        let mut figures = vec![counted(turns as usize, "turn"), seconds(elapsed)];
         let held = result.spend.held.usage.total();
+        let held = held.saturating_sub(before.held.usage.total());
         let more = match held {
             0 => String::new(),
             held => format!(" (up to {} more)", grouped(held)),
         };
-        figures.push(format!("{} tokens{more}", grouped(used.total())));
+        figures.push(format!("{} tokens{more}", grouped(tokens)));
         if paid.0 > 0 {
             figures.push(dollars(paid));
         }
@@ -101,6 +110,9 @@ impl<'a> Ending<'a> {
     }
 
     fn out_of_time(&self) -> String {
+        if self.run.goals() > 1 {
+            return format!("stopped: time limit. {}", sentence(&self.result.reason));
+        }
         let limit = self.run.config().limits.elapsed_ms_max.unwrap_or_default();
         let limit = seconds(std::time::Duration::from_millis(limit));
         format!("stopped: time limit of {limit} reached")
@@ -114,13 +126,21 @@ impl<'a> Ending<'a> {
             TerminationKind::Done | TerminationKind::Blocked => None,
             TerminationKind::Denied | TerminationKind::BudgetExhausted => None,
             TerminationKind::NoProgress => Some(format!("Try another model: {fork} -m MODEL")),
-            TerminationKind::TurnsExhausted => {
-                let more = self.run.config().limits.turns_max.saturating_mul(2);
-                Some(format!("Go further: {fork} --max-turns {more}"))
-            }
+            TerminationKind::TurnsExhausted => Some(self.go_on(id, &fork)),
             TerminationKind::Fatal | TerminationKind::TimedOut | TerminationKind::Cancelled => {
                 Some(format!("Start again from turn {turn}: {fork}"))
             }
+        }
+    }
+
+    /// A run that takes another goal goes on from where it stands.
+    fn go_on(&self, id: &str, fork: &str) -> String {
+        let turns = self.run.limits_of_goal().turns_max;
+        match self.run.takes_goal() {
+            Ok(()) => {
+                format!("Continue: bonded run --continue {id} --max-turns {turns} \"continue\"")
+            }
+            Err(_) => format!("Go further: {fork} --max-turns {}", turns.saturating_mul(2)),
         }
     }
 

@@ -97,6 +97,13 @@ impl Failures {
                 self.targets = started.config.targets.iter().map(name).collect();
                 vec![]
             }
+            Activity::Goal(given) => {
+                let name = |it: &bonded_kernel::Target| format!("{}/{}", it.provider, it.model);
+                if let Some(targets) = &given.targets {
+                    self.targets = targets.iter().map(name).collect();
+                }
+                vec![]
+            }
             Activity::Asking { target, .. } => {
                 self.target = target;
                 vec![]
@@ -117,6 +124,7 @@ impl Failures {
             | Activity::Calling { .. }
             | Activity::CallOver { .. }
             | Activity::Progress(_)
+            | Activity::Person(_)
             | Activity::Quiet => vec![],
         }
     }

@@ -2,8 +2,11 @@
 
 use super::narration::{EndedCall, Passage, Remark, paint_of};
 use crate::flow;
-use crate::style::{Look, Paint, Styled, Symbol, columns, prose_columns};
+use crate::style::{Look, Paint, Styled, Symbol, columns, prose_columns, wrapped};
 use bonded_host::shapes::text::duration;
+
+/// Stands before what a person says.
+pub(crate) const PROMPT: &str = "> ";
 
 /// A narrower terminal has no column at the right.
 const RIGHT_COLUMN_MIN: usize = 60;
@@ -17,9 +20,20 @@ pub(crate) fn rows(passage: &Passage, count: u32, terminal: usize, look: &Look) 
             let rows = flow::rows(text, prose_columns(terminal));
             rows.iter().map(|row| Styled::new().text(row)).collect()
         }
+        Passage::Asked(text) => asked_rows(text, terminal),
         Passage::Call(call) => call_rows(call, count, terminal, look),
         Passage::Remark(remark) => vec![remark_row(remark, count, terminal, look)],
     }
+}
+
+/// What a person said, as it stood behind a prompt.
+fn asked_rows(text: &str, terminal: usize) -> Vec<Styled> {
+    let room = prose_columns(terminal).saturating_sub(PROMPT.len());
+    let rows = text.lines().flat_map(|line| wrapped(line, room));
+    let prompts = std::iter::once(PROMPT).chain(std::iter::repeat("  "));
+    let rows = prompts.zip(rows);
+    rows.map(|(prompt, row)| Styled::new().dim(prompt).with(Paint::Bold, &row))
+        .collect()
 }
 
 /// Symbol and call at the left, what came of it and how long it took at the right, below it the output of what
@@ -77,7 +91,7 @@ fn remark_row(remark: &Remark, count: u32, terminal: usize, look: &Look) -> Styl
 /// The same in words, for a reader that has no terminal or wants no symbols; `None` for prose, which is the model's.
 pub(crate) fn words(passage: &Passage) -> Option<String> {
     match passage {
-        Passage::Prose(_) => None,
+        Passage::Prose(_) | Passage::Asked(_) => None,
         Passage::Call(call) => {
             let (what, how) = (&call.what, &call.result.how);
             let last = call.result.output.last();

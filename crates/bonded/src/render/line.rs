@@ -4,8 +4,8 @@
 //! says what happened, so that a column of them can be read at a glance.
 
 use bonded_kernel::{
-    Call, CallReviewed, DecisionMade, Entry, Event, Finish, Outcome, RunEnded, RunStarted,
-    ToolFinished, Verdict,
+    Call, CallReviewed, DecisionMade, Entry, Event, Finish, GoalGiven, Outcome, RunEnded,
+    RunStarted, ToolFinished, Verdict,
 };
 
 use serde_json::Value;
@@ -67,9 +67,24 @@ pub(crate) fn of(entry: &Entry) -> Option<String> {
             let keys = keys.collect::<Vec<_>>().join(", ");
             format!("memory edited by hand: {}", brief(&keys, DETAIL_CHARS))
         }
+        Event::PersonSpoke { text } => format!("told     {}", brief(text, DETAIL_CHARS)),
         Event::RunEnded(ended) => ended_line(ended),
+        Event::GoalGiven(given) => goal_line(given),
     };
     Some(format!("{:>3}  {text}", entry.turn))
+}
+
+/// What a person said before, and the model has not heard, stands in lines of its own.
+fn goal_line(given: &GoalGiven) -> String {
+    let models = given.targets.iter().flatten();
+    let models: Vec<String> = models
+        .map(|target| format!("{}/{}", target.provider, target.model))
+        .collect();
+    let models = match models.is_empty() {
+        true => String::new(),
+        false => format!(", now with {}", models.join(", ")),
+    };
+    format!("asked    {}{models}", brief(&given.goal, DETAIL_CHARS))
 }
 
 fn started_line(started: &RunStarted) -> String {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bonded_host::shapes::activity::Activity;
 use bonded_host::shapes::text::{brief, duration, grouped};
-use bonded_kernel::{Entry, Event, Millis, RunId};
+use bonded_kernel::{Entry, Event, Millis, RunId, Target};
 
 use super::failures::Failures;
 use super::layout;
@@ -89,9 +89,7 @@ impl Lines {
     fn take(&mut self, entry: &Entry) {
         let doing = match Activity::of(entry) {
             Activity::Started(started) => {
-                let targets = started.config.targets.iter();
-                let name = |it: &bonded_kernel::Target| format!("{}/{}", it.provider, it.model);
-                self.models = targets.map(name).collect();
+                self.models = started.config.targets.iter().map(name_of).collect();
                 return;
             }
             Activity::Asking { target, .. } => {
@@ -104,7 +102,14 @@ impl Lines {
             | Activity::CallOver { .. }
             | Activity::Progress(_)
             | Activity::Ended
+            | Activity::Person(_)
             | Activity::Quiet => return,
+            Activity::Goal(given) => {
+                if let Some(targets) = &given.targets {
+                    self.models = targets.iter().map(name_of).collect();
+                }
+                return;
+            }
         };
         self.doing = (doing, Instant::now(), entry.turn);
     }
@@ -146,6 +151,10 @@ impl Lines {
                 let reply = brief(text, REPLY_CHARS);
                 self.say(entry.at, entry.turn, &format!("said: {reply}"));
             }
+            (Passage::Asked(text), None) => {
+                let asked = brief(text, REPLY_CHARS);
+                self.say(entry.at, entry.turn, &format!("asked: {asked}"));
+            }
             (Passage::Call(_) | Passage::Remark(_), None) => {}
         }
         self.last = Some((passage, 0));
@@ -175,6 +184,10 @@ impl Lines {
             false => output::stderr(&line),
         }
     }
+}
+
+fn name_of(target: &Target) -> String {
+    format!("{}/{}", target.provider, target.model)
 }
 
 fn now() -> Millis {

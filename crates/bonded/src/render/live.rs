@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bonded_host::{CallNews, LiveCall, LivePiece, LiveSink, LiveWait, LiveWriting};
-use bonded_kernel::{RunId, RunStarted, Usage};
+use bonded_kernel::{GoalGiven, Money, RunId, RunStarted, Usage};
 
 use super::layout;
 use super::narration::Passage;
@@ -98,9 +98,13 @@ impl LiveSink for Live {
     }
 }
 
+fn columns_now() -> usize {
+    Stream::Err.size().0
+}
+
 /// Where prose is wrapped now.
 fn room() -> usize {
-    prose_columns(Stream::Err.size().0)
+    prose_columns(columns_now())
 }
 
 fn print_rows(rows: &[String], look: &Look) {
@@ -132,14 +136,17 @@ impl Live {
     pub(crate) fn start(&self, started: &RunStarted) {
         let mut state = self.lock();
         state.limits = started.config.limits.clone();
-        let targets = started.config.targets.iter();
-        state.targets = targets
-            .map(|target| Asked {
-                model: target.model.clone(),
-                provider: target.provider.clone(),
-                price: target.price,
-            })
-            .collect();
+        state.targets = started.config.targets.iter().map(Asked::of).collect();
+    }
+
+    /// What holds for the next goal.
+    pub(crate) fn pursue(&self, given: &GoalGiven) {
+        let mut state = self.lock();
+        state.limits = given.limits.clone();
+        (state.turns_before, state.cost) = (state.turn, Money::default());
+        if let Some(targets) = &given.targets {
+            state.targets = targets.iter().map(Asked::of).collect();
+        }
     }
 
     pub(crate) fn ask(&self, turn: u32, attempt: u32, target: u32, summary: bool) {
@@ -202,6 +209,9 @@ impl Live {
                 state.commit_held(&self.look);
                 match passage {
                     Passage::Prose(text) => print_rows(&flow::rows(&text, room()), &self.look),
+                    Passage::Asked(_) => layout::rows(&passage, 1, columns_now(), &self.look)
+                        .iter()
+                        .for_each(|row| output::styled(row, &self.look)),
                     Passage::Call(_) | Passage::Remark(_) => state.held = Some((passage, 1)),
                 }
             }

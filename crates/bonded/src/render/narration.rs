@@ -23,6 +23,8 @@ const DETAIL_CHARS: usize = 200;
 pub(crate) enum Passage {
     /// What the model said, with its line breaks.
     Prose(String),
+    /// What a person asked or said after the run had begun, with its line breaks.
+    Asked(String),
     /// A call that has ended.
     Call(EndedCall),
     /// Anything else, in one line.
@@ -97,6 +99,8 @@ impl Narrator {
             Event::RunResumed {} => remark(Symbol::Dot, "resumed"),
             Event::AttemptStarted { summary, .. } => asked_for_summary(*summary),
             Event::AttemptFailed(_) | Event::ToolInvoked { .. } | Event::RunEnded(_) => vec![],
+            Event::GoalGiven(given) => vec![Passage::Asked(given.goal.trim().to_owned())],
+            Event::PersonSpoke { text } => vec![Passage::Asked(text.trim().to_owned())],
             Event::TargetLearned { lesson, .. } => {
                 remark(Symbol::Dot, format!("learned from the provider: {lesson}"))
             }

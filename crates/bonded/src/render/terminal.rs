@@ -79,7 +79,9 @@ impl TerminalRun {
                     self.prose = Some(text.clone());
                     self.live.add_passage(Passage::Prose(text));
                 }
-                passage @ (Passage::Call(_) | Passage::Remark(_)) => self.live.add_passage(passage),
+                passage @ (Passage::Asked(_) | Passage::Call(_) | Passage::Remark(_)) => {
+                    self.live.add_passage(passage);
+                }
             }
         }
         self.take(entry);
@@ -104,7 +106,8 @@ impl TerminalRun {
                 let failed = self.failures.last().unwrap_or_default();
                 self.live.fail(failed.to_owned());
             }
-            Activity::Progress(_) | Activity::Ended | Activity::Quiet => {}
+            Activity::Goal(given) => self.live.pursue(given),
+            Activity::Progress(_) | Activity::Ended | Activity::Person(_) | Activity::Quiet => {}
         }
     }
 

@@ -12,7 +12,8 @@ use bonded_host::agent::{Agent, AgentError, Assignment, Workplace};
 use bonded_host::instructions::Instructions;
 use bonded_kernel::{Limits, ReportFormat};
 
-use super::limits::{listed_prices, no_price, own_limits};
+use super::limits::{listed_prices, no_price, overall, own_limits};
+use super::plain::types_turns;
 use super::targets::{check_scripts, warnings_before};
 use super::{RunSetup, SetupRequest};
 use crate::agents;
@@ -35,6 +36,8 @@ pub(super) fn prepare_agent(
         limits: own_limits(args.limits, 0)?,
         parent: None,
     })?;
+    let types_turns = types_turns(args.agent);
+    sample.config.overall = Some(overall(args.limits, types_turns, &sample.config.limits));
     sample.config.kept = keeping::kept_by(&agent.options, &sample.config.dir);
     let targets = &sample.config.targets;
     let is_limited = sample.config.limits.cost_max.is_some();

@@ -7,29 +7,48 @@ use std::time::Duration;
 
 use bonded_host::agent::listed;
 use bonded_host::prices;
-use bonded_kernel::{Limits, Money, Price, RunConfig};
+use bonded_kernel::{Limits, Money, OverallLimits, Price, RunConfig};
 
 use crate::args::LimitArgs;
 use crate::error::{CliError, Code};
 
+/// What a goal may take where nobody says otherwise.
+const TIME: Duration = Duration::from_secs(3_600);
+
 /// The limits that no option speaks of.
 /// No time is no limit. How many repeats end a run depends on what runs: the caller says it.
 pub(crate) fn own_limits(args: &LimitArgs, repeats_max: u32) -> Result<Limits, CliError> {
-    let cost_max = args.max_cost.as_deref().map(|text| {
-        text.parse::<Money>()
-            .map_err(|error| CliError::new(Code::Usage, format!("--max-cost: {error}")))
-    });
+    let time = args.max_time.unwrap_or(TIME);
     Ok(Limits {
-        elapsed_ms_max: (!args.max_time.is_zero()).then(|| whole_ms(args.max_time)),
+        elapsed_ms_max: (!time.is_zero()).then(|| whole_ms(time)),
         tokens_max: args.max_tokens,
-        cost_max: cost_max.transpose()?,
+        cost_max: cost_max(args)?,
         repeats_max: args.no_progress.unwrap_or(repeats_max),
         ..Limits::default()
     })
 }
 
+/// The limit of cost, where one is typed.
+pub(super) fn cost_max(args: &LimitArgs) -> Result<Option<Money>, CliError> {
+    let typed = args.max_cost.as_deref().map(|text| {
+        text.parse::<Money>()
+            .map_err(|error| CliError::new(Code::Usage, format!("--max-cost: {error}")))
+    });
+    typed.transpose()
+}
+
+/// What is typed holds over all goals of a run; what nobody speaks of holds for each of them alone.
+pub(super) fn overall(args: &LimitArgs, types_turns: bool, limits: &Limits) -> OverallLimits {
+    OverallLimits {
+        turns_max: types_turns.then_some(limits.turns_max),
+        elapsed_ms_max: args.max_time.and(limits.elapsed_ms_max),
+        tokens_max: limits.tokens_max,
+        cost_max: limits.cost_max,
+    }
+}
+
 /// Saturating: no clock counts that far.
-fn whole_ms(time: Duration) -> u64 {
+pub(super) fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -16,7 +16,7 @@ use bonded_kernel::{
     DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
 };
 
-use super::limits::{listed_prices, no_price, own_limits, parse_price};
+use super::limits::{listed_prices, no_price, overall, own_limits, parse_price};
 use super::targets::{
     UrlServer, check_scripts, custom_targets, names_provider, no_model, warnings_before,
 };
@@ -190,7 +190,9 @@ fn plain_config(
             "no price is listed; say it in dollars a million tokens: --price INPUT,OUTPUT[,CACHED]";
         return Err(no_price(hint));
     }
+    let types_turns = types_turns(args.agent);
     Ok(RunConfig {
+        overall: Some(overall(args.limits, types_turns, &limits)),
         limits,
         output_tokens_max: options.output_tokens_max,
         keeps_originals: options.trace_tools,
@@ -200,6 +202,12 @@ fn plain_config(
         sandbox: Some(Box::new(options.sandbox.clone())),
         ..RunConfig::new(dir, targets)
     })
+}
+
+/// Whether somebody typed how many turns there may be.
+pub(super) fn types_turns(args: &AgentArgs) -> bool {
+    let is_turns = |text: &String| text.trim_start().starts_with("maxTurns");
+    args.options.given.contains_key("maxTurns") || args.overrides.iter().any(is_turns)
 }
 
 /// More than any model reads.

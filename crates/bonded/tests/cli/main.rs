@@ -10,6 +10,7 @@ mod bad_goal;
 mod bad_reply;
 mod bad_store;
 mod clock;
+mod continuing;
 mod demo;
 mod doctor;
 mod each;

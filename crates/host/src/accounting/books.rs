@@ -42,7 +42,7 @@ struct RunPage {
     /// The last entry that was read, so that the next read begins behind it.
     after: u64,
     books: Bookkeeper,
-    /// Whether its end was read: nothing follows then, and nobody waits for it.
+    /// Whether the last that was read is its end: nobody waits for what may follow another goal.
     has_ended: bool,
 }
 
@@ -109,7 +109,7 @@ async fn read(
         let accounts = page.books.take(entry);
         called.extend(page.books.child(entry));
         page.after = entry.seq;
-        page.has_ended |= matches!(entry.event, Event::RunEnded(_));
+        page.has_ended = matches!(entry.event, Event::RunEnded(_));
         let Some(config) = &page.books.config else {
             continue;
         };

@@ -58,10 +58,12 @@ impl GoalTexts {
     /// The messages of a request, with the goal as it was given.
     pub(super) fn messages(&self, messages: &[Message]) -> Vec<Message> {
         let mut messages = messages.to_vec();
-        if let Some(Message::User { text }) = messages.first_mut()
-            && *text == self.goal.kept
-        {
-            *text = self.goal.text.clone();
+        let goal = messages.iter_mut().rev().find_map(|message| match message {
+            Message::User { text } if *text == self.goal.kept => Some(text),
+            Message::User { .. } | Message::Assistant { .. } | Message::Tool { .. } => None,
+        });
+        if let Some(text) = goal {
+            text.clone_from(&self.goal.text);
         }
         messages
     }

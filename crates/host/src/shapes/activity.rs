@@ -2,7 +2,7 @@
 //!
 //! A new event must be thought of here: there is no default arm that would hide it.
 
-use bonded_kernel::{AttemptFailed, Entry, Event, RunStarted, Usage};
+use bonded_kernel::{AttemptFailed, Entry, Event, GoalGiven, RunStarted, Usage};
 
 /// What an entry means to somebody who watches.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +34,12 @@ pub enum Activity<'a> {
     },
     /// What a model says of its progress for those who watch.
     Progress(&'a str),
-    /// Nothing follows.
+    /// Nothing follows but another goal.
     Ended,
+    /// It goes on with another goal, and with what came with that.
+    Goal(&'a GoalGiven),
+    /// What a person says while it works.
+    Person(&'a str),
     /// Something that matters in detail only.
     Quiet,
 }
@@ -66,6 +70,8 @@ impl<'a> Activity<'a> {
             Event::CallSkipped { call, .. } => Self::CallOver { call: *call },
             Event::ProgressReported { progress, .. } => Self::Progress(progress),
             Event::RunEnded(_) => Self::Ended,
+            Event::GoalGiven(given) => Self::Goal(given),
+            Event::PersonSpoke { text } => Self::Person(text),
             Event::RunResumed {}
             | Event::TargetLearned { .. }
             | Event::CallRepaired { .. }

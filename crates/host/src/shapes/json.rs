@@ -21,6 +21,9 @@ struct ResultJson<'a> {
     status: &'static str,
     termination: TerminationJson<'a>,
     answer: Option<&'a str>,
+    /// Where it was more than one.
+    #[serde(skip_serializing_if = "is_one")]
+    goals: u32,
     turns: u32,
     requests: u32,
     usage: UsageJson,
@@ -47,6 +50,11 @@ struct UsageJson {
     cached_input_tokens: u64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_one(goals: &u32) -> bool {
+    *goals == 1
+}
+
 /// The result of a run as one line.
 pub fn result(result: &RunResult) -> String {
     result_value(result).to_string()
@@ -65,6 +73,7 @@ pub fn result_value(result: &RunResult) -> Value {
             reason: &result.reason,
         },
         answer: result.is_success().then_some(result.reason.as_str()),
+        goals: result.goals,
         turns: result.turns,
         requests: result.spend.requests,
         usage: UsageJson {

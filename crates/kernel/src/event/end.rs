@@ -9,7 +9,7 @@ use crate::termination::Termination;
 use crate::text::Text;
 use crate::usage::Usage;
 
-/// The last event of every log.
+/// How a run stood when it ended. Whatever is counted here is counted from the beginning of the run, over all its goals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnded {
     /// Why, and with which answer.

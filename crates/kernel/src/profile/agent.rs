@@ -20,6 +20,7 @@ use crate::tool::{FINAL_REPORT, ToolSpec, is_terminal};
 
 pub(super) const CONDUCT: Conduct = Conduct {
     converses: true,
+    hears: false,
     reports: true,
     pools_keys: true,
     backs_off: true,

@@ -5,6 +5,8 @@ pub(crate) struct Conduct {
     /// Whether each request goes on from what was said before; else it is made anew, and nothing of it has to be kept
     /// free, taken out or summed up.
     pub(crate) converses: bool,
+    /// Whether what a person says while the run is at work is put before the model.
+    pub(crate) hears: bool,
     /// Whether the run must end with a report: its last turn is for that, replies without a call are rejected, and a
     /// provider that fails through all attempts ends the run.
     pub(crate) reports: bool,

@@ -40,6 +40,7 @@ use summary::{Alike, alike_in, summary_of_finished, summary_of_refused};
 
 pub(super) const CONDUCT: Conduct = Conduct {
     converses: false,
+    hears: false,
     reports: false,
     pools_keys: false,
     backs_off: false,

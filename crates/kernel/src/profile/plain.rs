@@ -15,6 +15,7 @@ use crate::tool::{DONE, ToolEffect, ToolSpec};
 
 pub(super) const CONDUCT: Conduct = Conduct {
     converses: true,
+    hears: false,
     reports: false,
     pools_keys: false,
     backs_off: true,

@@ -1,5 +1,6 @@
 //! What a run has said and was told, as its next request shows it: the messages, and the notices that go with them once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::summary::Summaries;
@@ -19,6 +20,8 @@ pub(crate) struct Dialogue {
     /// next reply takes its place.
     exchange: Option<usize>,
     pub(super) summaries: Summaries,
+    /// What a person said that no request has shown yet.
+    pub(super) said: Vec<Text>,
 }
 
 impl Dialogue {
@@ -31,6 +34,7 @@ impl Dialogue {
             useless: 0,
             exchange: None,
             summaries: Summaries::default(),
+            said: vec![],
         }
     }
 
@@ -69,5 +73,31 @@ impl Dialogue {
 
     pub(super) fn was_useful(&mut self) {
         self.useless = 0;
+    }
+
+    /// What was said stays, and nothing is added to it any more.
+    pub(super) fn close(&mut self) {
+        self.notices.clear();
+        self.useless = 0;
+        self.exchange = None;
+        self.summaries.close();
+    }
+
+    /// The calls of the last reply that nothing came of.
+    pub(super) fn calls_without_answer(&self) -> Vec<Arc<str>> {
+        let mut answered = BTreeSet::new();
+        for message in self.messages().iter().rev() {
+            match message {
+                Message::User { .. } => {}
+                Message::Tool { call_id, .. } => {
+                    answered.insert(call_id);
+                }
+                Message::Assistant { calls, .. } => {
+                    let ids = calls.iter().map(|call| &call.id);
+                    return ids.filter(|id| !answered.contains(id)).cloned().collect();
+                }
+            }
+        }
+        vec![]
     }
 }

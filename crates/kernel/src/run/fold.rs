@@ -48,7 +48,10 @@ const BESIDE_THE_REPORT: &str =
 pub fn apply(run: &mut Run, entry: &Entry) {
     run.head = entry.head();
     run.turn = entry.turn;
-    let resumes = matches!(entry.event, Event::RunResumed {} | Event::CallReviewed(_));
+    let resumes = matches!(
+        entry.event,
+        Event::RunResumed {} | Event::CallReviewed(_) | Event::GoalGiven(_)
+    );
     if !resumes {
         run.tally.watch.observe(entry.at);
     }
@@ -98,8 +101,11 @@ pub fn apply(run: &mut Run, entry: &Entry) {
         Event::ToolFinished(finished) => run.finished(finished),
         Event::ProgressReported { .. } => run.pass_with(&PROGRESS_TAKEN.into(), Outcome::Ok),
         Event::MemoryEdited(edit) => run.memory_edited(edit),
+        Event::PersonSpoke { text } => run.person_spoke(text),
+        Event::GoalGiven(given) => run.goal_given(given, entry.at),
         Event::RunEnded(ended) => {
             run.standing.ended(entry.at);
+            run.tally.watch.end(ended.elapsed_ms);
             run.delivery.report = ended.report.clone();
             run.say_fallback();
             run.phase = RunPhase::Ended(Arc::new(ended.termination.clone()));
@@ -316,6 +322,7 @@ impl Run {
         self.targets.attempts.turn_over();
         self.dialogue.end_exchange();
         self.phase = RunPhase::Between;
+        self.hear_person();
     }
 
     /// The model gave the summary that it was asked for; the turn that it was asked for in goes on.

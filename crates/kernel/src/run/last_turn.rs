@@ -85,12 +85,13 @@ impl Run {
         if self.config().edition.takes_prose() && self.report().as_ref().is_some_and(is_text) {
             self.take_back();
             let text = self.standing.fallback_text().cloned();
-            self.dialogue.conversation.push(Message::Assistant {
+            let said = Message::Assistant {
                 text: text.unwrap_or_default(),
                 reasoning: Default::default(),
                 signed: None,
                 calls: vec![],
-            });
+            };
+            self.push(said, None);
         }
     }
 }

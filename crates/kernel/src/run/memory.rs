@@ -43,6 +43,7 @@ impl Run {
             self.tally.progress.turn_over(&left.results, &left.memory);
             self.compose();
         }
+        self.hear_person();
     }
 
     pub(super) fn memory_edited(&mut self, edit: &MemoryEdit) {

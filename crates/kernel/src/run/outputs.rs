@@ -105,6 +105,11 @@ impl Outputs {
         self.shown.iter_mut().for_each(|it| it.is_counted = true);
     }
 
+    /// Nobody has counted what the conversation holds.
+    pub(super) fn uncounted(&mut self) {
+        self.shown.iter_mut().for_each(|it| it.is_counted = false);
+    }
+
     /// Keeps an output that was cut, where the model can read on in it.
     pub(super) fn keep_cut(&mut self, setup: &Setup, turn: u32, finished: &ToolFinished) {
         let whole = finished.dropped.as_ref().map(|it| &it.output);

@@ -1,9 +1,11 @@
-//! What holds for a run from its first entry to its last: who it is, how it began, which tools it has. Whatever is asked of
-//! it is answered by the log's first entry alone.
+//! What holds for a run from its first entry to its last: who it is, how it began, which tools it has. Only another goal
+//! changes some of its settings.
 
 use std::sync::Arc;
 
-use crate::config::{RunConfig, SubAgent, Target};
+use super::goals::overall;
+use super::pursuit::Pursuit;
+use crate::config::{OverallLimits, RunConfig, SubAgent, Target};
 use crate::context::{DROPPED, REFUSED};
 use crate::decode::xml::Slot;
 use crate::entry::Entry;
@@ -23,7 +25,12 @@ use crate::tool::{Catalog, ToolEffect, is_terminal};
 pub(crate) struct Setup {
     pub(crate) id: RunId,
     pub(crate) goal_id: GoalId,
+    /// As the log has it.
+    pub(crate) began: Arc<RunStarted>,
+    /// With what later goals changed of the settings.
     pub(crate) started: Arc<RunStarted>,
+    /// What may be used over all goals.
+    pub(super) overall: OverallLimits,
     pub(crate) catalog: Catalog,
 }
 
@@ -33,11 +40,20 @@ impl Setup {
         let Event::RunStarted(started) = &entry.event else {
             return None;
         };
+        let overall = overall(&started.config);
+        let began = Arc::new(RunStarted::clone(started));
+        let bounds = Pursuit::first(&began.goal, &began.config.limits).bounds(&overall);
+        let mut started = Arc::clone(&began);
+        if bounds != began.config.limits {
+            Arc::make_mut(&mut started).config.limits = bounds;
+        }
         Some(Self {
             id: entry.run.clone(),
             goal_id: entry.goal.clone(),
-            catalog: started.catalog()?.clone(),
-            started: Arc::new(RunStarted::clone(started)),
+            catalog: began.catalog()?.clone(),
+            overall,
+            began,
+            started,
         })
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Summaries {
     /// Whether one was asked for since the model decided last: a window that is full again is another matter.
     tried: bool,
     asked: u32,
+    /// Whether a person wants one, room or not.
+    wanted: bool,
 }
 
 impl Summaries {
@@ -43,6 +45,19 @@ impl Summaries {
         }
     }
 
+    /// Another goal is pursued, with as many summaries as the first had.
+    pub(super) fn begin_goal(&mut self, wanted: bool) {
+        *self = Self {
+            wanted,
+            ..Self::default()
+        };
+    }
+
+    /// Nothing is asked any more.
+    pub(super) fn close(&mut self) {
+        self.asking = None;
+    }
+
     /// The request for a summary came to nothing. Says whether there was one.
     pub(super) fn lost(&mut self, interrupted: bool) -> bool {
         if self.asking.take().is_none() {
@@ -52,6 +67,8 @@ impl Summaries {
         if interrupted {
             self.tried = false;
             self.asked -= 1;
+        } else {
+            self.wanted = false;
         }
         true
     }
@@ -59,13 +76,15 @@ impl Summaries {
     /// The model decided: a window that is full from now on may be summed up again.
     pub(super) fn over(&mut self) {
         self.tried = false;
+        self.wanted = false;
     }
 }
 
 impl Run {
     /// The place of the first message that a summary would leave as it is, if one may be asked for.
     pub(crate) fn summary_until(&self) -> Option<usize> {
-        let is_offered = self.config().context_summary && self.converses();
+        let is_wanted = self.dialogue.summaries.wanted;
+        let is_offered = (self.config().context_summary || is_wanted) && self.converses();
         if !is_offered || self.last_turn.is_forced || !self.dialogue.summaries.may_ask() {
             return None;
         }
@@ -74,6 +93,11 @@ impl Run {
         let mut replies = messages.rev().filter(|(_, message)| is_reply(message));
         let (until, _) = replies.nth(REPLIES_KEPT - 1)?;
         (until > FIRST + 1).then_some(until)
+    }
+
+    /// Whether a person wants a summary, room or not.
+    pub(crate) fn wants_summary(&self) -> bool {
+        self.dialogue.summaries.wanted
     }
 
     /// Whether a summary would make the room that a window lacks.
@@ -126,9 +150,25 @@ impl Run {
         }
     }
 
+    /// The goal at hand, where it stands among what is summed up and behind the first message: it stays as it is. Notes where
+    /// it stands then.
+    fn goal_among(&mut self, until: usize) -> Option<Message> {
+        let at = self.pursuit.message;
+        if at < FIRST {
+            return None;
+        }
+        if at >= until {
+            self.pursuit.message = at - (until - FIRST - 1);
+            return None;
+        }
+        self.pursuit.message = FIRST + 1;
+        self.messages().get(at).cloned()
+    }
+
     /// Puts a summary in the place of what it sums up.
     pub(super) fn summarised(&mut self, made: &ContextSummarised) {
         self.dialogue.summaries.asking = None;
+        self.dialogue.summaries.wanted = false;
         let until = made.until as usize;
         let messages = self.messages().to_vec();
         if until <= FIRST || until > messages.len() {
@@ -136,18 +176,22 @@ impl Run {
         }
         let (older, later) = messages.split_at(until);
         let summary = prompt::summed_up(&made.answer.text);
-        let shift = until - FIRST - 1;
+        let goal = self.goal_among(until);
+        let kept = 1 + usize::from(goal.is_some());
+        let shift = until - FIRST - kept;
         self.outputs.sum_up(&self.setup, until, shift);
         older[FIRST..]
             .iter()
             .for_each(|message| self.unsay(message));
         self.tally.ledger.add(&summary);
+        goal.iter().for_each(|goal| self.tally.ledger.add(goal));
         if self.config().edition.counts_whole() {
             self.tally.ledger.uncount();
         }
         let conversation = &mut self.dialogue.conversation;
         conversation.truncate(FIRST);
         conversation.push(summary);
+        goal.into_iter().for_each(|goal| conversation.push(goal));
         let later = later.iter().cloned();
         later.for_each(|message| conversation.push(message));
         let messages = conversation.messages();

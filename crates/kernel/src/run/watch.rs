@@ -8,7 +8,7 @@ pub(crate) struct Stopwatch {
     pub(crate) last_at: Millis,
     segment_start: Millis,
     earlier_ms: u64,
-    /// Whether the run waits for a person: nobody drives it then.
+    /// Whether the run waits for a person or has ended: nobody drives it then.
     paused: bool,
 }
 
@@ -42,6 +42,13 @@ impl Stopwatch {
         self.segment_start = at.max(self.last_at);
         self.last_at = self.segment_start;
         self.paused = false;
+    }
+
+    /// Nobody drives the run from here on, and it has used so much.
+    pub(super) fn end(&mut self, elapsed_ms: u64) {
+        self.earlier_ms = elapsed_ms;
+        self.segment_start = self.last_at;
+        self.paused = true;
     }
 
     pub(crate) fn elapsed_ms(&self, now: Millis) -> u64 {

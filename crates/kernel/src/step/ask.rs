@@ -108,7 +108,8 @@ impl Stepper<'_> {
             summary: None,
         });
         if let Err(exhausted) = begun {
-            self.end(TerminationKind::BudgetExhausted, exhausted.to_string());
+            let reason = self.run.pursuit.out_of_budget(&exhausted);
+            self.end(TerminationKind::BudgetExhausted, reason);
         }
     }
 

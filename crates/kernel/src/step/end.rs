@@ -88,7 +88,7 @@ impl Stepper<'_> {
         };
         let elapsed_ms = self.run.tally.watch.elapsed_ms(self.now);
         if elapsed_ms >= max {
-            let reason = format!("{elapsed_ms} ms passed, the limit is {max} ms");
+            let reason = self.run.pursuit.out_of_time(elapsed_ms, max);
             self.end(TerminationKind::TimedOut, reason);
         }
     }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use crate::decode::looped::RecordedReply;
+use crate::event::GoalGiven;
 use crate::hash::Hash;
 use crate::mask::Mask;
 use crate::memory::MemoryEdit;
 use crate::model::{Failure, Reply};
 use crate::policy::Verdict;
 use crate::run::ToolOutput;
+use crate::text::Text;
 
 /// What came of an effect, or from outside. Unchecked.
 #[derive(Clone, Debug)]
@@ -64,6 +66,13 @@ pub enum Input {
         /// Who said it, as far as the surface knows.
         by: String,
     },
+    /// A person says something to a run that is at work; one that has ended does not hear it.
+    Said {
+        /// As it was typed.
+        text: Text,
+    },
+    /// The next goal of a run that has ended; ignored where [`Run::takes`](crate::Run::takes) refuses it.
+    Goal(Box<GoalGiven>),
     /// A person changed the memory of a run that works in loops.
     MemoryEdited(MemoryEdit),
     /// A reply as a log has it that keeps no replies: only an audit has one.

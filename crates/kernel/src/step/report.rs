@@ -63,13 +63,15 @@ impl Stepper<'_> {
         if let Some(report) = standing.fallback().cloned() {
             return self.end_with(&report, TerminationKind::Done);
         }
-        let turns = self.run.turn;
+        let max = self.run.config().limits.turns_max;
+        let turns = self.run.pursuit.turns(self.run.turn, max);
         let is_full = self.run.last_turn.is_forced || self.is_too_large();
         let kind = TerminationKind::TurnsExhausted;
         match standing.report_of_turns(turns, is_full, cause.map(Text::as_str)) {
             Some(report) => self.end_with(&report, kind),
             None => {
-                let reason = format!("{turns} turns were used without a call of done");
+                let wanted = self.run.profile().ends_with();
+                let reason = format!("{turns} turns were used without {wanted}");
                 self.end(kind, reason);
             }
         }

@@ -14,7 +14,8 @@ impl Stepper<'_> {
         let Some(until) = self.run.summary_until().filter(|_| !self.run.is_last(turn)) else {
             return false;
         };
-        if self.run.last_turn.is_over || !self.lacks_room(turn) {
+        let is_wanted = self.run.wants_summary();
+        if !is_wanted && (self.run.last_turn.is_over || !self.lacks_room(turn)) {
             return false;
         }
         let target = match self.run.targets.attempts.pick(self.now, |_| true) {

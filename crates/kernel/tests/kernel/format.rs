@@ -12,7 +12,7 @@ struct Golden {
     first_hash: &'static str,
 }
 
-const GOLDEN: [Golden; 7] = [
+const GOLDEN: [Golden; 8] = [
     Golden {
         format: 1,
         lines: include_str!("../golden/format-1.jsonl"),
@@ -48,9 +48,14 @@ const GOLDEN: [Golden; 7] = [
         lines: include_str!("../golden/format-7.jsonl"),
         first_hash: "587afc18c6665f34a6be2aff8b2b87b1a5a71885734e006ab2f95cffe3bcc0af",
     },
+    Golden {
+        format: 8,
+        lines: include_str!("../golden/format-8.jsonl"),
+        first_hash: "6c1d25d3bdec0b5de4328a2c59764dbe65df34e868ee9195ed83f57fc14f275e",
+    },
 ];
 
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 22] = [
     "run_started",
     "run_resumed",
     "attempt_started",
@@ -70,7 +75,9 @@ const KINDS: [&str; 20] = [
     "tool_finished",
     "call_skipped",
     "memory_edited",
+    "person_spoke",
     "run_ended",
+    "goal_given",
 ];
 
 /// What came with each format after the first.
@@ -80,6 +87,7 @@ const SINCE_4: [&str; 1] = ["memory_edited"];
 const SINCE_5: [&str; 1] = ["target_learned"];
 const SINCE_6: [&str; 1] = ["context_compacted"];
 const SINCE_7: [&str; 1] = ["context_summarised"];
+const SINCE_8: [&str; 2] = ["person_spoke", "goal_given"];
 
 /// The kinds of events that a format knows.
 pub(crate) fn kinds_of(format: u16) -> Vec<&'static str> {
@@ -91,6 +99,7 @@ pub(crate) fn kinds_of(format: u16) -> Vec<&'static str> {
         .filter(|kind| format > 4 || !SINCE_5.contains(kind))
         .filter(|kind| format > 5 || !SINCE_6.contains(kind))
         .filter(|kind| format > 6 || !SINCE_7.contains(kind))
+        .filter(|kind| format > 7 || !SINCE_8.contains(kind))
         .collect()
 }
 
@@ -154,6 +163,15 @@ fn the_seventh_golden_file_has_every_field_that_came_with_it() {
     );
     let words = "claude window_source asked output_usual context_summary summary context_summarised until overflow window sent \
          beside_the_report held";
+    for word in words.split_whitespace() {
+        assert!(found.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn the_eighth_golden_file_has_every_field_that_came_with_it() {
+    let found = words_of(&GOLDEN[7]);
+    let words = "overall conversation goal_given person_spoke limits targets policy sums_up";
     for word in words.split_whitespace() {
         assert!(found.contains(word), "{word}");
     }

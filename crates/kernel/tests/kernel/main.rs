@@ -17,6 +17,7 @@ mod compaction;
 mod decode;
 mod fork;
 mod format;
+mod goals;
 mod guard;
 mod guard_property;
 mod last_turn;

@@ -236,6 +236,7 @@ pub(super) fn unusable(error: &HostError) -> AgentRefusal {
         | HostError::IdTaken { .. }
         | HostError::NoSuchTurn { .. }
         | HostError::OfPlan { .. }
+        | HostError::TakesNoGoal { .. }
         | HostError::Cut { .. }
         | HostError::Interrupted { .. }
         | HostError::Sandbox { .. }

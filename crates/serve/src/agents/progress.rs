@@ -67,6 +67,8 @@ fn line(entry: &Entry) -> Option<String> {
         | Activity::Failed(_)
         | Activity::CallOver { .. }
         | Activity::Ended
+        | Activity::Goal(_)
+        | Activity::Person(_)
         | Activity::Quiet => None,
     }
 }

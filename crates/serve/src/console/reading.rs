@@ -128,7 +128,9 @@ impl ReadRun {
             | Event::CallReviewed(_)
             | Event::CallSkipped { .. }
             | Event::MemoryEdited(_)
-            | Event::RunEnded(_) => {}
+            | Event::PersonSpoke { .. }
+            | Event::RunEnded(_)
+            | Event::GoalGiven(_) => {}
         }
     }
 

@@ -118,6 +118,8 @@ fn feat(entry: &Entry) -> Option<&'static str> {
             Some("tagged")
         }
         Event::RunEnded(ended) if ended.report.is_some() => Some("reported"),
+        Event::GoalGiven(_) => Some("another goal"),
+        Event::PersonSpoke { .. } => Some("a person spoke"),
         Event::ContextSummarised(_) => Some("summed up"),
         Event::ContextCompacted(_) => Some("compacted"),
         Event::ReviewAsked { .. } => Some("asked"),

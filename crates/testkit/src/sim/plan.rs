@@ -1,8 +1,9 @@
 //! What a seed means: the settings of the run, the temper of the model, and how often what goes wrong.
 
-use bonded_kernel::{Limits, LongPrice, Money, Price, RunConfig, Target};
+use bonded_kernel::{GoalGiven, Limits, LongPrice, Money, Price, RunConfig, Target};
 
 use super::agent_plan;
+use super::goal_plan;
 use super::loop_plan;
 use super::policy_plan;
 use super::refusal::Manner;
@@ -25,6 +26,8 @@ pub struct Plan {
     pub manners: Vec<Manner>,
     /// What the service of each target really takes in, where that is less than anybody knows.
     pub narrow: Vec<Option<u64>>,
+    /// What the run is asked each time that it has ended.
+    pub goals: Vec<GoalGiven>,
     pub sabotage: Sabotage,
 }
 
@@ -89,6 +92,7 @@ impl Plan {
         // Not drawn, so that a seed makes the world that it always made.
         config.context_summary = !seed.is_multiple_of(3);
         let narrow = narrow(seed, &config);
+        let goals = goal_plan::make_goals(seed, &mut config);
         Self {
             config,
             temper: rng.weighted(&[
@@ -111,6 +115,7 @@ impl Plan {
             provider_lies: rng.chance(100),
             manners,
             narrow,
+            goals,
             sabotage: Sabotage::None,
         }
     }

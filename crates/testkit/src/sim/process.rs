@@ -1,11 +1,11 @@
 //! A process of a world: it lives, drives the run, and may die at any place that it passes.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bonded_host::CancellationToken;
-use bonded_kernel::{Head, RunId};
+use bonded_kernel::{Entry, Event, GoalGiven, Head, Run, RunId};
 use bonded_state::{MemoryStore, Store as _};
 use futures_util::FutureExt as _;
 use tokio::sync::Notify;
@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     ledger: Mutex<Ledger>,
     chance: Mutex<Rng>,
     crashes: AtomicU32,
+    /// How many further goals somebody wants by now.
+    wanted: AtomicUsize,
 }
 
 impl Shared {
@@ -41,6 +43,7 @@ impl Shared {
             ledger: Mutex::default(),
             chance: Mutex::new(Rng::derive(seed, "chance", &[])),
             crashes: AtomicU32::new(0),
+            wanted: AtomicUsize::new(0),
         }
     }
 
@@ -67,6 +70,30 @@ impl Shared {
     pub(crate) fn head(&self) -> Head {
         let head = self.log.head(&self.run).now_or_never();
         head.and_then(Result::ok).flatten().unwrap_or(Head::EMPTY)
+    }
+
+    /// How many further goals the log has.
+    pub(crate) fn goals_given(&self) -> usize {
+        let entries = self.log.load(&self.run, 0).now_or_never();
+        let entries = entries.and_then(Result::ok).unwrap_or_default();
+        let is_goal = |entry: &&Entry| matches!(entry.event, Event::GoalGiven(_));
+        entries.iter().filter(is_goal).count()
+    }
+
+    /// Whether somebody wants more of a run that has ended, and it takes that.
+    pub(crate) fn wants_more_of(&self, run: &Run) -> bool {
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        let is_wanted = wanted < self.plan.goals.len() && run.takes_goal().is_ok();
+        self.wanted
+            .fetch_add(usize::from(is_wanted), Ordering::Relaxed);
+        is_wanted
+    }
+
+    /// The goal that was wanted and is not in the log yet.
+    pub(crate) fn goal_to_give(&self) -> Option<GoalGiven> {
+        let given = self.goals_given();
+        let is_due = given < self.wanted.load(Ordering::Relaxed);
+        is_due.then(|| self.plan.goals.get(given).cloned())?
     }
 
     fn may_crash(&self) -> bool {

@@ -76,8 +76,12 @@ impl World {
             let life = Box::pin(live_once(&process, asked.clone())).await;
             match life {
                 Life::Ended(run) => {
+                    let goes_on = shared.wants_more_of(&run);
                     live = Some(*run);
-                    break;
+                    if !goes_on {
+                        break;
+                    }
+                    between_processes(&shared).await;
                 }
                 Life::Paused(run) => judge(&shared, &run).await,
                 Life::GaveUp | Life::Died => between_processes(&shared).await,
@@ -145,7 +149,10 @@ async fn drive(host: &Host, process: &Process) -> Result<Run, HostError> {
         system: "Work with the tools.".into(),
         config: shared.plan.config.clone(),
     };
-    match (by_name, is_new) {
+    if let Some(given) = shared.goal_to_give() {
+        return host.pursue(&id, given, cancel).await;
+    }
+    match (by_name && shared.goals_given() == 0, is_new) {
         (true, _) => host.run_as(id, goal, cancel).await,
         (false, true) => host.run(id, goal, cancel).await,
         (false, false) => host.resume(&id, cancel).await,

@@ -330,6 +330,46 @@ pub async fn a_run_is_free_when_it_has_ended(world: &dyn World) {
     there.claim(&log.id).await.expect("it is free");
 }
 
+pub async fn a_run_that_had_ended_is_open_again_with_another_goal(world: &dyn World) {
+    let (here, there) = (world.open(), world.open());
+    let mut log = Log::with_turns("r", 1);
+    log.end();
+    log.append_all(&*here).await;
+    let ended = log.steps.len();
+    log.goal(&long("and then "));
+    log.turn("it is there");
+    // Another process gives the goal, and drives the run from then on.
+    there.claim(&log.id).await.expect("it is free");
+    here.claim(&log.id).await.expect_err("its new holder lives");
+    log.append(&*there, ended).await.expect("it appends");
+    assert_eq!(held(&*here, &log.id).await, Holder::Other);
+    assert_eq!(held(&*there, &log.id).await, Holder::This);
+    let lost = tokio::time::timeout(Duration::from_millis(50), there.lost(&log.id));
+    lost.await.expect_err("its holder does not lose it");
+    for step in ended + 1..log.steps.len() {
+        log.append(&*there, step).await.expect("it appends");
+    }
+    assert_eq!(here.load(&log.id, 0).await, Ok(log.entries()));
+    log.end();
+    log.append(&*there, log.steps.len() - 1)
+        .await
+        .expect("it appends");
+    assert_eq!(held(&*here, &log.id).await, Holder::Nobody);
+    let listed = here.list(ListFilter::default()).await.expect("it lists");
+    let ends = listed[0].ends.as_ref().expect("the log is whole");
+    assert!(ends.last.event.ended().is_some());
+    // Who drove it first gives it the third goal.
+    here.claim(&log.id).await.expect("it is free");
+    log.goal("once more");
+    log.append(&*here, log.steps.len() - 1)
+        .await
+        .expect("it appends");
+    assert_eq!(held(&*there, &log.id).await, Holder::Other);
+    drop(here);
+    there.claim(&log.id).await.expect("its holder is gone");
+    assert_eq!(there.load(&log.id, 0).await, Ok(log.entries()));
+}
+
 pub async fn a_run_is_free_when_its_holder_is_gone(world: &dyn World) {
     let (here, there) = (world.open(), world.open());
     let log = Log::start("r", "take it over");

@@ -1,8 +1,8 @@
 //! Logs to append, made by the kernel itself.
 
 use bonded_kernel::{
-    Catalog, Entry, Input, Limits, Millis, Outcome, Reply, ReplyCall, Run, RunConfig, RunId,
-    RunStarted, Step, Target, ToolEffect, ToolOutput, ToolSpec, start, step,
+    Catalog, Entry, GoalGiven, Input, Limits, Millis, Outcome, Reply, ReplyCall, Run, RunConfig,
+    RunId, RunStarted, Step, Target, ToolEffect, ToolOutput, ToolSpec, start, step,
 };
 use bonded_state::{Store, StoreError};
 
@@ -85,8 +85,19 @@ impl Log {
         self.reply("done", r#"{"reason":"all said"}"#.into());
     }
 
+    /// Another goal, once it has ended.
+    pub fn goal(&mut self, goal: &str) {
+        let limits = Limits {
+            turns_max: 1_000,
+            elapsed_ms_max: None,
+            ..Limits::default()
+        };
+        self.take(Input::Goal(Box::new(GoalGiven::new(goal, limits))));
+    }
+
+    /// The turns that are over.
     fn turns(&self) -> u32 {
-        (self.steps.len() as u32 - 1) / 2
+        self.run.turn() - 1
     }
 
     fn reply(&mut self, tool: &str, arguments: String) {

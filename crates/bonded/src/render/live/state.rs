@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bonded_kernel::{Limits, Money, Price};
+use bonded_kernel::{Limits, Money, Price, Target};
 
 use super::calls::Calls;
 use super::row::{Canvas, seconds};
@@ -43,7 +43,10 @@ pub(super) struct State {
     pub(super) doing: Doing,
     pub(super) since: Instant,
     pub(super) turn: u32,
+    /// The turns of earlier goals.
+    pub(super) turns_before: u32,
     pub(super) attempt: u32,
+    /// What may be used for the goal at hand.
     pub(super) limits: Limits,
     /// By target: the model, who is asked, and what it costs.
     pub(super) targets: Vec<Asked>,
@@ -67,6 +70,16 @@ pub(super) struct Asked {
     pub(super) price: Option<Price>,
 }
 
+impl Asked {
+    pub(super) fn of(target: &Target) -> Self {
+        Self {
+            model: target.model.clone(),
+            provider: target.provider.clone(),
+            price: target.price,
+        }
+    }
+}
+
 /// What is shown of the reply that is being written.
 #[derive(Default)]
 pub(super) struct StreamedReply {
@@ -87,6 +100,7 @@ impl State {
             doing: Doing::Starting,
             since: now,
             turn: 0,
+            turns_before: 0,
             attempt: 1,
             limits: Limits::default(),
             targets: vec![],
@@ -238,7 +252,8 @@ impl State {
     fn limits_left(&self) -> Vec<String> {
         let mut left = vec![];
         if self.turn > 0 {
-            left.push(format!("turn {} of {}", self.turn, self.limits.turns_max));
+            let turn = self.turn.saturating_sub(self.turns_before);
+            left.push(format!("turn {turn} of {}", self.limits.turns_max));
         }
         let (spent, most) = (self.cost, self.limits.cost_max);
         match most {

@@ -43,8 +43,10 @@ export class RunLog {
     this.turns = new Map();
     /** @type {any} */
     this.started = null;
-    /** @type {any} */
+    /** The last end that is here, unless another goal follows it. @type {any} */
     this.ended = null;
+    /** Where the last goal that is here was given, after the first. */
+    this.goalSeq = 0;
     /** Moments at which a process took the run up again. @type {Resumed[]} */
     this.resumed = [];
     this.lastSeq = 0;
@@ -85,7 +87,9 @@ export class RunLog {
       // Right after a verdict a process takes the run up because of it; that is not a crash.
       this.resumed.push({ at: entry.at, before: last?.at ?? entry.at, isCrash: last?.kind !== 'call_reviewed', turn: entry.turn });
     }
-    if (kind === 'run_ended') this.ended = { ...data, at: entry.at };
+    if (kind === 'run_ended' && entry.seq > Math.max(this.goalSeq, this.ended?.seq ?? 0)) this.ended = { ...data, at: entry.at, seq: entry.seq };
+    if (kind === 'goal_given') this.goalSeq = Math.max(this.goalSeq, entry.seq);
+    if (this.ended?.seq < this.goalSeq) this.ended = null;
     if (entry.turn > 0) this.#foldTurn(entry);
   }
 

@@ -10,6 +10,7 @@ use bonded_kernel::{
 use super::tools::is_terminal;
 use crate::sim::history::History;
 use crate::sim::ledger::Sent;
+use crate::sim::pursued::Pursued;
 
 /// Where a provider counts honestly, no request is larger than its window; and if one is, it was said.
 pub(super) fn no_request_exceeds_a_window(history: &History) -> Result<(), String> {
@@ -35,19 +36,16 @@ pub(super) fn no_request_exceeds_a_window(history: &History) -> Result<(), Strin
     Ok(())
 }
 
-/// The turn that must end an agent's run, as far as the limit and the guard say.
-fn last_turn(history: &History) -> u32 {
-    let guarded = history
-        .entries
-        .iter()
-        .filter_map(|entry| match &entry.event {
-            Event::ContextGuarded(guarded) => Some(match guarded.at {
-                GuardPoint::TurnPreflight => entry.turn,
-                GuardPoint::ToolPreflight => entry.turn + 1,
-            }),
-            _ => None,
-        });
-    let max = history.config.limits.turns_max;
+/// The turn that must end the pursuit of a goal, as far as the limit and the guard say.
+fn last_turn(history: &History, goal: &Pursued<'_>) -> u32 {
+    let guarded = goal.entries.iter().filter_map(|entry| match &entry.event {
+        Event::ContextGuarded(guarded) => Some(match guarded.at {
+            GuardPoint::TurnPreflight => entry.turn,
+            GuardPoint::ToolPreflight => entry.turn + 1,
+        }),
+        _ => None,
+    });
+    let max = goal.turn_max(history).max(goal.turns_before);
     guarded.fold(max, u32::min)
 }
 
@@ -55,12 +53,23 @@ pub(super) fn the_last_turn_is_for_the_report(history: &History) -> Result<(), S
     if history.config.agent.is_none() {
         return Ok(());
     }
-    let last = last_turn(history);
-    if let Some(entry) = history.entries.iter().find(|entry| entry.turn > last) {
+    let goals = history.pursued();
+    goals
+        .iter()
+        .try_for_each(|goal| reports_last(history, goal))
+}
+
+fn reports_last(history: &History, goal: &Pursued<'_>) -> Result<(), String> {
+    let last = last_turn(history, goal);
+    if let Some(entry) = goal.entries.iter().find(|entry| entry.turn > last) {
         return Err(format!("turn {} comes after the last, {last}", entry.turn));
     }
+    if goal.turns_before == last || goal.last_turn() < last {
+        // There was no turn left for it, or it ended before.
+        return Ok(());
+    }
     // A reply that was rejected may be what fills the context: then only what is sent after that is of the last turn.
-    let guarded = history
+    let guarded = goal
         .entries
         .iter()
         .find(|entry| entry.turn == last && matches!(entry.event, Event::ContextGuarded(_)));
@@ -83,6 +92,8 @@ pub(super) fn nothing_starts_in_a_full_context(history: &History) -> Result<(), 
     for entry in &history.entries {
         match &entry.event {
             Event::ContextGuarded(_) => is_full = true,
+            // It is looked at anew.
+            Event::GoalGiven(_) => is_full = false,
             // A batch is answered with what its members left.
             Event::ToolInvoked { tool, .. }
                 if is_full && !is_terminal(tool) && **tool != *BATCH =>
@@ -133,11 +144,8 @@ pub(super) fn a_dropped_output_is_never_shown(history: &History) -> Result<(), S
     Ok(())
 }
 
-fn ended(history: &History) -> Option<&RunEnded> {
-    match &history.entries.last()?.event {
-        Event::RunEnded(ended) => Some(ended),
-        _ => None,
-    }
+fn ended(history: &History) -> impl Iterator<Item = &RunEnded> {
+    history.entries.iter().filter_map(|it| it.event.ended())
 }
 
 fn delivered(ended: &RunEnded) -> Result<Option<Report>, String> {
@@ -149,9 +157,10 @@ fn delivered(ended: &RunEnded) -> Result<Option<Report>, String> {
 
 /// An agent that was not stopped delivers a report of the format that was asked for; nobody else does.
 pub(super) fn an_agent_delivers_one_report(history: &History) -> Result<(), String> {
-    let Some(ended) = ended(history) else {
-        return Ok(());
-    };
+    ended(history).try_for_each(|ended| delivers(history, ended))
+}
+
+fn delivers(history: &History, ended: &RunEnded) -> Result<(), String> {
     let kind = ended.termination.kind;
     let report = delivered(ended)?;
     let is_stopped = matches!(kind, TerminationKind::Cancelled | TerminationKind::Fatal);
@@ -167,9 +176,10 @@ pub(super) fn an_agent_delivers_one_report(history: &History) -> Result<(), Stri
 
 /// A model's report is a success, one of the run's own is a failure, and the end says the same.
 pub(super) fn the_status_follows_the_source(history: &History) -> Result<(), String> {
-    let Some(ended) = ended(history) else {
-        return Ok(());
-    };
+    ended(history).try_for_each(follows_source)
+}
+
+fn follows_source(ended: &RunEnded) -> Result<(), String> {
     let Some(report) = delivered(ended)? else {
         return Ok(());
     };

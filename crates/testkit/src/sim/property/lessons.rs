@@ -99,8 +99,10 @@ pub(super) fn a_lesson_is_learned_once(history: &History) -> Result<(), String> 
 
 /// Whatever was learned, a target is itself, and nothing that bounds a request to it is another.
 pub(super) fn a_lesson_changes_no_limit(history: &History) -> Result<(), String> {
-    let limits = history.live.as_ref().map(|run| &run.config().limits);
-    if limits.is_some_and(|limits| *limits != history.config.limits) {
+    let limits = history.live.as_ref().map(|run| run.limits_of_goal());
+    let goals = history.pursued();
+    let given = goals.last().map(|goal| &goal.limits);
+    if limits.is_some() && limits != given {
         return Err("the run has other limits than it was given".into());
     }
     for sent in &history.requests {

@@ -7,6 +7,7 @@ use bonded_kernel::{
 };
 
 use crate::sim::history::History;
+use crate::sim::pursued::Pursued;
 
 /// How long a step may keep a run past its deadline: the store's delays, and the pauses between its tries.
 const LATE_MS_MAX: u64 = 10_000;
@@ -28,18 +29,19 @@ fn within(what: &str, counts: &BTreeMap<u32, u32>, max: u32) -> Result<(), Strin
 }
 
 pub(super) fn turns_stay_within_the_cap(history: &History) -> Result<(), String> {
-    let max = history.config.limits.turns_max;
     let mut decisions = per_turn(history, |event| matches!(event, Event::DecisionMade(_)));
-    // The last turn goes on while attempts are left.
-    let last = history.entries.last().map_or(0, |entry| entry.turn);
-    let of_last = decisions.remove(&last).unwrap_or(0);
     let attempts_max = history.config.limits.attempts_per_turn_max;
-    within("decisions", &[(last, of_last)].into(), attempts_max)?;
-    within("decisions", &decisions, 1)?;
-    match history.entries.iter().find(|entry| entry.turn > max) {
-        Some(entry) => Err(format!("turn {} of {max}", entry.turn)),
-        None => Ok(()),
+    for goal in history.pursued() {
+        // The last turn goes on while attempts are left.
+        let last = goal.last_turn();
+        let of_last = decisions.remove(&last).unwrap_or(0);
+        within("decisions", &[(last, of_last)].into(), attempts_max)?;
+        let max = goal.turn_max(history).max(goal.turns_before);
+        if last > max {
+            return Err(format!("turn {last} of {max}"));
+        }
     }
+    within("decisions", &decisions, 1)
 }
 
 pub(super) fn calls_stay_within_the_cap(history: &History) -> Result<(), String> {
@@ -85,8 +87,8 @@ pub(super) fn attempts_stay_within_the_cap(history: &History) -> Result<(), Stri
         }
     }
     within("attempts", &counts, max)?;
-    let is_resume = |entry: &&Entry| matches!(entry.event, Event::RunResumed {});
-    let stops = history.entries.iter().filter(is_resume).count() + 1;
+    let stops = |entry: &&Entry| matches!(entry.event, Event::RunResumed {} | Event::RunEnded(_));
+    let stops = history.entries.iter().filter(stops).count() + 1;
     if interrupted > stops {
         return Err(format!(
             "{interrupted} attempts were interrupted by {stops} stops"
@@ -143,27 +145,58 @@ impl Account {
 
 /// Before every request there is room for the worst that it can use.
 pub(super) fn nothing_is_asked_beyond_the_budget(history: &History) -> Result<(), String> {
-    let limits = &history.config.limits;
     let mut account = Account::default();
-    for entry in &history.entries {
-        account.take(history, &entry.event);
-        let Event::AttemptStarted { reserved, .. } = &entry.event else {
-            continue;
-        };
-        let tokens = account.usage.total() + reserved.usage().total();
-        let cost = account.cost.plus(reserved.cost);
-        let over_tokens = limits.tokens_max.is_some_and(|max| tokens > max);
-        // Without a price nobody knows what a request costs.
-        let priced = account.price.is_some();
-        let over_cost = priced && limits.cost_max.is_some_and(|max| cost > max);
-        if over_tokens || over_cost {
-            let seq = entry.seq;
-            return Err(format!(
-                "entry {seq} may bring the run to {tokens} tokens and {cost}"
-            ));
+    for goal in history.pursued() {
+        let max = Budget::of(history, &goal, &account);
+        for entry in goal.entries {
+            account.take(history, &entry.event);
+            let Event::AttemptStarted { reserved, .. } = &entry.event else {
+                continue;
+            };
+            let tokens = account.usage.total() + reserved.usage().total();
+            let cost = account.cost.plus(reserved.cost);
+            // Without a price nobody knows what a request costs.
+            let cost = account.price.map(|_| cost);
+            if max.is_exceeded(tokens, cost) {
+                let seq = entry.seq;
+                return Err(format!(
+                    "entry {seq} may bring the run to {tokens} tokens and {cost:?}"
+                ));
+            }
         }
     }
     Ok(())
+}
+
+/// What the run may have used when a goal ends: that of the goal, and that of all goals together.
+#[derive(Default)]
+struct Budget {
+    tokens: Vec<u64>,
+    cost: Vec<Money>,
+}
+
+impl Budget {
+    fn of(history: &History, goal: &Pursued<'_>, used: &Account) -> Self {
+        let tokens = goal.limits.tokens_max;
+        let tokens = tokens.map(|max| max.saturating_add(used.usage.total()));
+        let cost = goal.limits.cost_max.map(|max| max.plus(used.cost));
+        let (all_tokens, all_cost) = match &history.config.overall {
+            Some(overall) => (overall.tokens_max, overall.cost_max),
+            None => {
+                let limits = &history.config.limits;
+                (limits.tokens_max, limits.cost_max)
+            }
+        };
+        Self {
+            tokens: tokens.into_iter().chain(all_tokens).collect(),
+            cost: cost.into_iter().chain(all_cost).collect(),
+        }
+    }
+
+    fn is_exceeded(&self, tokens: u64, cost: Option<Money>) -> bool {
+        let over_tokens = self.tokens.iter().any(|max| tokens > *max);
+        over_tokens || cost.is_some_and(|cost| self.cost.iter().any(|max| cost > *max))
+    }
 }
 
 /// What is reserved is a true upper bound: only a provider that miscounts can exceed it.
@@ -184,10 +217,17 @@ pub(super) fn the_reserve_covers_every_honest_request(history: &History) -> Resu
 
 /// Where no provider reports more than was reserved, the whole run stays within its budget.
 pub(super) fn honest_spending_stays_within_the_budget(history: &History) -> Result<(), String> {
-    let limits = &history.config.limits;
     let mut account = Account::default();
-    for entry in &history.entries {
-        account.take(history, &entry.event);
+    let mut exceeded = None;
+    for goal in history.pursued() {
+        let max = Budget::of(history, &goal, &account);
+        for entry in goal.entries {
+            account.take(history, &entry.event);
+        }
+        let (tokens, cost) = (account.usage.total(), account.cost);
+        if max.is_exceeded(tokens, Some(cost)) {
+            exceeded.get_or_insert(format!("{tokens} tokens and {cost} were spent"));
+        }
     }
     let spend = history.live.as_ref().map(|run| run.spend());
     if let Some(spend) = spend
@@ -201,27 +241,31 @@ pub(super) fn honest_spending_stays_within_the_budget(history: &History) -> Resu
     if account.exceeded {
         return Ok(());
     }
-    let tokens = account.usage.total();
-    let over_tokens = limits.tokens_max.is_some_and(|max| tokens > max);
-    let over_cost = limits.cost_max.is_some_and(|max| account.cost > max);
-    if over_tokens || over_cost {
-        return Err(format!("{tokens} tokens and {} were spent", account.cost));
-    }
-    Ok(())
+    exceeded.map_or(Ok(()), Err)
 }
 
 pub(super) fn elapsed_time_stays_within_the_limit(history: &History) -> Result<(), String> {
-    let Some(max) = history.config.limits.elapsed_ms_max else {
-        return Ok(());
+    let config = &history.config;
+    let all = match &config.overall {
+        Some(overall) => overall.elapsed_ms_max,
+        None => config.limits.elapsed_ms_max,
     };
-    let Some(Event::RunEnded(ended)) = history.entries.last().map(|entry| &entry.event) else {
-        return Ok(());
-    };
-    let (elapsed, jumped) = (ended.elapsed_ms, history.jumped_ms);
-    if elapsed > max + jumped + LATE_MS_MAX {
-        return Err(format!(
-            "{elapsed} ms of {max} ms, {jumped} ms of them jumped over"
-        ));
+    for goal in history.pursued() {
+        let ended = goal.entries.last().and_then(|entry| entry.event.ended());
+        let Some(ended) = ended else { continue };
+        let before_ms = goal.elapsed_before_ms;
+        let own = goal.limits.elapsed_ms_max;
+        let own = own.map(|max| max.saturating_add(before_ms));
+        // A goal that is given when nothing is left ends at once.
+        let all = all.map(|max| max.max(before_ms));
+        let (elapsed, jumped) = (ended.elapsed_ms, history.jumped_ms);
+        for max in own.into_iter().chain(all) {
+            if elapsed > max + jumped + LATE_MS_MAX {
+                return Err(format!(
+                    "{elapsed} ms of {max} ms, {jumped} ms of them jumped over"
+                ));
+            }
+        }
     }
     Ok(())
 }
@@ -271,10 +315,18 @@ pub(super) fn rate_limits_are_honoured(history: &History) -> Result<(), String> 
     Ok(())
 }
 
-/// A run asks for a summary three times at most, and never for two without a decision between them.
+/// A run asks for a summary three times for a goal at most, and never for two without a decision between them.
 pub(super) fn summaries_are_few(history: &History) -> Result<(), String> {
+    history
+        .pursued()
+        .iter()
+        .try_for_each(|goal| few_summaries(history, goal))
+}
+
+fn few_summaries(history: &History, goal: &Pursued<'_>) -> Result<(), String> {
+    let may_be = history.config.context_summary || goal.sums_up;
     let (mut asked, mut is_due, mut sums_up) = (0, true, false);
-    for entry in &history.entries {
+    for entry in goal.entries {
         match &entry.event {
             Event::AttemptStarted { summary, .. } => {
                 sums_up = summary.is_some();
@@ -282,7 +334,7 @@ pub(super) fn summaries_are_few(history: &History) -> Result<(), String> {
                     continue;
                 }
                 asked += 1;
-                if asked > 3 || !is_due || !history.config.context_summary {
+                if asked > 3 || !is_due || !may_be {
                     return Err(format!("entry {} asks for one more", entry.seq));
                 }
                 is_due = false;

@@ -24,29 +24,31 @@ pub(super) fn the_run_ended(history: &History) -> Result<(), String> {
 }
 
 pub(super) fn exactly_one_end_and_it_is_last(history: &History) -> Result<(), String> {
-    let is_end = |event: &Event| matches!(event, Event::RunEnded(_));
-    let ends: Vec<u64> = history
-        .entries
-        .iter()
-        .filter(|entry| is_end(&entry.event))
-        .map(|entry| entry.seq)
-        .collect();
-    let last = history.entries.last().map(|entry| entry.seq);
-    if ends.len() == 1 && ends.first().copied() == last {
-        return Ok(());
+    for goal in history.pursued() {
+        let ends = goal.entries.iter();
+        let ends = ends.filter(|entry| matches!(entry.event, Event::RunEnded(_)));
+        let ends: Vec<u64> = ends.map(|entry| entry.seq).collect();
+        let last = goal.entries.last().map(|entry| entry.seq);
+        if ends.len() != 1 || ends.first().copied() != last {
+            return Err(format!("run_ended at {ends:?}, its goal ends at {last:?}"));
+        }
     }
-    Err(format!("run_ended at {ends:?}, the log ends at {last:?}"))
+    Ok(())
 }
 
-/// No request leaves and no tool is executed once the end stands in the log, whoever wrote it.
+/// No request leaves and no tool is executed once the end stands in the log, whoever wrote it, and no other goal behind it.
 pub(super) fn nothing_begins_after_the_end(history: &History) -> Result<(), String> {
-    let end = history.entries.iter().find_map(|entry| {
-        let is_end = matches!(entry.event, Event::RunEnded(_));
-        is_end.then_some(entry.seq)
-    });
-    let end = end.unwrap_or(u64::MAX);
-    let request = history.requests.iter().find(|sent| sent.log_seq >= end);
-    let execution = history.executions.iter().find(|one| one.log_seq >= end);
+    let ends = history.pursued();
+    let ends = ends.iter().filter_map(|goal| goal.entries.last());
+    let ends = ends.filter(|entry| matches!(entry.event, Event::RunEnded(_)));
+    let ends: Vec<u64> = ends.map(|entry| entry.seq).collect();
+    // A goal is in the log before anything begins for it.
+    let is_late = |log_seq: u64| ends.contains(&log_seq);
+    let end = ends.last().copied().unwrap_or(u64::MAX);
+    let is_last = |log_seq: u64| log_seq >= end;
+    let begins = |log_seq: u64| is_late(log_seq) || is_last(log_seq);
+    let request = history.requests.iter().find(|sent| begins(sent.log_seq));
+    let execution = history.executions.iter().find(|one| begins(one.log_seq));
     match (request, execution) {
         (None, None) => Ok(()),
         late => Err(format!(

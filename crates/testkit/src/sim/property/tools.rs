@@ -5,6 +5,7 @@ use bonded_kernel::{Call, DONE, Entry, Event, FINAL_REPORT, Outcome, Verdict};
 use super::own_tools::is_own;
 use crate::sim::history::History;
 use crate::sim::ledger::Execution;
+use crate::sim::pursued::Pursued;
 
 /// The calls of a turn's decision.
 pub(super) fn decision(history: &History, turn: u32) -> Option<&[Call]> {
@@ -155,7 +156,8 @@ pub(super) fn only_a_resume_repeats_a_call(history: &History) -> Result<(), Stri
 }
 
 pub(super) fn every_accepted_call_has_an_outcome(history: &History) -> Result<(), String> {
-    let last_turn = history.entries.last().map_or(0, |entry| entry.turn);
+    let goals = history.pursued();
+    let last_turns: Vec<u32> = goals.iter().map(Pursued::last_turn).collect();
     for entry in &history.entries {
         let Event::DecisionMade(decision) = &entry.event else {
             continue;
@@ -170,7 +172,7 @@ pub(super) fn every_accepted_call_has_an_outcome(history: &History) -> Result<()
             let count = outcomes(history, turn, at).filter(is_own).count();
             // The end of a run leaves calls that had not begun where they are.
             let was_invoked = invoked(history, turn, at).filter(is_own).is_some();
-            let was_reached = turn < last_turn || was_invoked;
+            let was_reached = !last_turns.contains(&turn) || was_invoked;
             let least = usize::from(call.refused.is_none() && was_reached);
             let most = usize::from(call.refused.is_none());
             if !(least..=most).contains(&count) {

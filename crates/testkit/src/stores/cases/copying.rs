@@ -137,6 +137,32 @@ pub async fn a_copy_is_the_same_log_and_nobody_continues_it(world: &dyn World) {
     assert_eq!(store.load(&log.id, 0).await, Ok(whole));
 }
 
+pub async fn a_copy_of_a_run_that_had_ended_takes_what_followed(world: &dyn World) {
+    let store = world.open();
+    let mut log = Log::with_turns("r", 1);
+    log.end();
+    let ended = log.steps.len();
+    log.goal("go on");
+    log.turn("more");
+    let open = log.steps.len();
+    log.end();
+    let copies = copies(&*store);
+    let steps = [0..ended, ended..open, open..log.steps.len()];
+    for (steps, has_ended) in steps.into_iter().zip([true, false, true]) {
+        let added = copies.add_copies(vec![part(&log, steps)]).await;
+        assert_eq!(added.expect("it can be asked"), [Ok(())]);
+        let found = stored(&*store, &log).await;
+        assert_eq!(found.has_ended, has_ended);
+        assert_eq!(
+            found.aside.is_some(),
+            !has_ended,
+            "nobody continues it here"
+        );
+    }
+    assert_eq!(store.load(&log.id, 0).await, Ok(log.entries()));
+    store.claim(&log.id).await.expect("it is free");
+}
+
 pub async fn a_copy_of_another_log_or_of_a_driven_run_is_refused(world: &dyn World) {
     let (store, driver) = (world.open(), world.open());
     let mut one = Log::start("r", "say something");
