@@ -459,7 +459,7 @@ impl From<HostError> for CliError {
             HostError::OtherGoal { .. } | HostError::IdTaken { .. } => Code::IdTaken,
             HostError::OfPlan { .. } => Code::RunHeld,
             HostError::TakesNoGoal { .. } => Code::CannotContinue,
-            HostError::SecretGoal { .. } => Code::BadGoal,
+            HostError::SecretGoal { .. } | HostError::Images(_) => Code::BadGoal,
             HostError::NoQueues => Code::Usage,
             HostError::NoSuchTurn { .. } => Code::NoSuchTurn,
             HostError::Workdir { .. } => Code::Workdir,

@@ -16,6 +16,7 @@ mod editor;
 mod error;
 mod flow;
 mod goal;
+mod goal_images;
 mod log_form;
 mod logging;
 mod masking;

@@ -41,6 +41,7 @@ pub(crate) fn bare_goal(input: String, dir: Option<&Path>) -> Goal {
         text: input.into(),
         system: "".into(),
         config: RunConfig::new(dir.to_string_lossy(), vec![]),
+        images: vec![],
     }
 }
 
@@ -75,6 +76,7 @@ pub(crate) async fn keep(
         text: masking::masked(&goal.text).into_owned().into(),
         system: masking::masked(&goal.system).into_owned().into(),
         config: goal.config,
+        images: goal.images,
     };
     let Some(id) = free(store, name).await else {
         return (error, None);

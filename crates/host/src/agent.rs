@@ -281,6 +281,7 @@ impl Agent {
             text: assignment.input.into(),
             system: self.system(&variables)?,
             config,
+            images: vec![],
         })
     }
 

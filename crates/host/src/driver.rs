@@ -39,7 +39,7 @@ use crate::live::{LiveReply, LiveWait};
 use crate::live_file::LiveFile;
 use crate::long_work::off_the_runtime;
 use crate::watch::WatchedRun;
-pub(crate) use goal_texts::GoalTexts;
+pub(crate) use goal_texts::{AskedGoal, GoalTexts};
 pub(crate) use memory::MemoryLink;
 use wave::{CallExecutor, Wave};
 

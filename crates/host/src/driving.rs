@@ -8,7 +8,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use bonded_kernel::{
-    self as kernel, Entry, GoalGiven, Input, Price, Run, RunConfig, RunId, RunStarted, Text,
+    self as kernel, Entry, GoalGiven, Input, Price, Run, RunConfig, RunId, RunStarted,
 };
 use bonded_tools::Registry;
 use futures_util::FutureExt as _;
@@ -17,17 +17,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client_results::ClientResults;
 use crate::counter::Counter;
-use crate::driver::{Driver, GoalTexts, MemoryLink, panic_message};
+use crate::driver::{AskedGoal, Driver, GoalTexts, MemoryLink, panic_message};
 use crate::error::HostError;
 use crate::host::{Goal, Host, PROGRAM};
 use crate::load::load_run_seen;
 use crate::watch::WatchedRun;
-use crate::{prices, windows};
+use crate::{images, prices, windows};
 
 /// How a run that has begun is entered.
 enum Entrance<'a> {
     /// It goes on with what it was doing; where its goal is given again, it must be the same.
-    TakeUp(Option<&'a Text>, ClientResults),
+    TakeUp(Option<&'a AskedGoal>, ClientResults),
     /// It has ended, and goes on with another goal.
     Goal(Box<GoalGiven>),
 }
@@ -70,7 +70,11 @@ impl Host {
         }
         let mask = self.secrets.mask_of(&goal.config);
         let (text, _) = GoalTexts::new(goal.text, goal.system, &mask).kept();
-        let entrance = Entrance::TakeUp(Some(&text), ClientResults::default());
+        let asked = AskedGoal {
+            text,
+            images: goal.images,
+        };
+        let entrance = Entrance::TakeUp(Some(&asked), ClientResults::default());
         self.go_on(&id, entrance, cancel).await
     }
 
@@ -106,6 +110,7 @@ impl Host {
 
     /// Opens the tools and asks for what the servers say of themselves.
     async fn equip(&self, mut goal: Goal) -> Result<(Goal, Arc<Registry>), HostError> {
+        images::check(&goal.config, &goal.images)?;
         let windows = windows::ask(&*self.transport, &goal.config);
         let prices = prices::ask(&*self.transport, &goal.config);
         let opened = self.tools.open(&goal.config);
@@ -146,6 +151,7 @@ impl Host {
         let (text, system) = asked.kept();
         let mut started = RunStarted::new(text, system, goal.config, catalog);
         started.program = Some(PROGRAM.into());
+        started.images = goal.images;
         started.counted = counter.seed(&started, registry.catalog());
         (started, counter, asked)
     }
@@ -331,7 +337,7 @@ impl Host {
                 }
             }
             // What it answers by now is the answer to another question.
-            Entrance::TakeUp(Some(goal), _) if run.goal() != *goal || run.goals() > 1 => {
+            Entrance::TakeUp(Some(goal), _) if !goal.is_of(&run) || run.goals() > 1 => {
                 return Err(HostError::OtherGoal { run: id.clone() });
             }
             Entrance::TakeUp(Some(_), _) => {}

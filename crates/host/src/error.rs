@@ -8,6 +8,7 @@ use bonded_state::StoreError;
 use bonded_tools::sandbox::SandboxError;
 
 use crate::agent_error::AgentError;
+use crate::images::ImageError;
 
 /// Why a run could not be begun, loaded or driven on.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +66,9 @@ pub enum HostError {
     /// The agent cannot be run, or its tools could not be opened. Boxed, because it is large.
     #[error(transparent)]
     Agent(Box<AgentError>),
+    /// The images of the goal cannot be shown to its models.
+    #[error(transparent)]
+    Images(#[from] ImageError),
     /// A mistake in this program, caught before it did harm.
     #[error("an effect was about to be performed before its step was durable: {source}")]
     NotDurable { source: NotDurable },

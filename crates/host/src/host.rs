@@ -8,7 +8,9 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{self as kernel, Entry, Head, Input, Run, RunConfig, RunId, SubAgent, Text};
+use bonded_kernel::{
+    self as kernel, Entry, Head, Image, Input, Run, RunConfig, RunId, SubAgent, Text,
+};
 use bonded_state::{Holder, ListFilter, Store, StoreError};
 use bonded_tools::Registry;
 use bonded_transport::Transport;
@@ -43,6 +45,8 @@ pub struct Goal {
     pub system: Text,
     /// What the run is bound to; it is frozen in the first entry.
     pub config: RunConfig,
+    /// What goes with the goal.
+    pub images: Vec<Image>,
 }
 
 /// Everything that drives runs, shared by all of them.

@@ -26,6 +26,7 @@ mod driver;
 mod driving;
 mod error;
 mod host;
+pub mod images;
 pub mod instructions;
 pub mod keeping;
 pub mod letters;

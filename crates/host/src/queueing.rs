@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::AgentTools;
-use crate::driver::GoalTexts;
+use crate::driver::{AskedGoal, GoalTexts};
 use crate::error::HostError;
 use crate::host::{Goal, Host};
 use crate::load::{PART_ENTRIES, load_run};
@@ -86,6 +86,8 @@ impl Host {
     ) -> Result<Run, HostError> {
         let mask = self.secrets.mask_of(&goal.config);
         let (text, _) = GoalTexts::new(goal.text.clone(), goal.system.clone(), &mask).kept();
+        let images = goal.images.clone();
+        let asked = AskedGoal { text, images };
         let is_new = self.store.head(&id).await?.is_none();
         if is_new && self.interrupt.is_cancelled() {
             // A process that is about to end leaves no run to workers for which nobody waits.
@@ -103,7 +105,7 @@ impl Host {
                 Err(error) => return Err(error),
             }
         }
-        if load_run(&*self.store, &id).await?.goal() != &text {
+        if !asked.is_of(&load_run(&*self.store, &id).await?) {
             return Err(HostError::OtherGoal { run: id });
         }
         self.resume_queued(&id, cancel).await

@@ -18,6 +18,7 @@ pub async fn refuse(
 ) -> Result<Run, HostError> {
     let catalog = Catalog::new([]).map_err(|source| HostError::Catalog { source })?;
     let mut started = RunStarted::new(goal.text, goal.system, goal.config, catalog);
+    started.images = goal.images;
     started.refused = Some(why.into());
     started.program = Some(PROGRAM.into());
     let (run, step) = kernel::start(id.clone(), now, started);

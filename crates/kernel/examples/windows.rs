@@ -148,7 +148,7 @@ impl Counts {
 
     fn message(&mut self, vocabulary: usize, message: &Message) -> Result<u64, Failed> {
         match message {
-            Message::User { text } | Message::Tool { text, .. } => self.of(vocabulary, text),
+            Message::User { text, .. } | Message::Tool { text, .. } => self.of(vocabulary, text),
             Message::Assistant { text, calls, .. } => {
                 let mut sum = self.of(vocabulary, text)?;
                 for call in calls {

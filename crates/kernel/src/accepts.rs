@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::image::ImageInput;
+
 /// What most services take at most.
 const TEMPERATURE_MAX: f64 = 2.0;
 /// What nobody knows is said as it was asked for; that there is no thought at all is a word that few models have.
@@ -87,6 +89,9 @@ pub struct Accepts {
     /// Fields of `custom` that were refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused_custom: Vec<String>,
+    /// Whether images are taken, and what they count for.
+    #[serde(skip_serializing_if = "ImageInput::is_unknown")]
+    pub images: ImageInput,
 }
 
 impl Default for Accepts {
@@ -114,6 +119,7 @@ impl Default for Accepts {
             prompt_cache_key: true,
             service_tier: true,
             refused_custom: vec![],
+            images: ImageInput::default(),
         }
     }
 }

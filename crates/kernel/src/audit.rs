@@ -148,12 +148,13 @@ fn describe(entry: &Entry) -> String {
 /// What must have come in for the log to go on with these entries. An event that is no record of an input stands first in
 /// a step that began by itself.
 fn recorded_input(run: &Run, rest: &[Entry]) -> Input {
-    // Room is made before what needs it is recorded.
-    if let [compacted, finished, ..] = rest
-        && matches!(compacted.event, Event::ContextCompacted(_))
+    // Room is made before what needs it is recorded: for the images of an output, and for its words.
+    let is_room = |entry: &&Entry| matches!(entry.event, Event::ContextCompacted(_));
+    let made = rest.iter().take_while(is_room).count();
+    if let (1.., Some(finished)) = (made, rest.get(made))
         && matches!(finished.event, Event::ToolFinished(_))
     {
-        return recorded_input(run, &rest[1..]);
+        return recorded_input(run, &rest[made..]);
     }
     if let Some(reply) = withheld_reply(rest) {
         return Input::Recorded {
@@ -232,6 +233,7 @@ fn returned_input(turn: u32, finished: &ToolFinished) -> Input {
             marked: finished.marked,
             sandbox: finished.sandbox.clone(),
             code: finished.code.clone(),
+            images: finished.images.clone(),
         }),
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::config::RunConfig;
 use crate::event::{Held, Reserve, Spent};
+use crate::image_weights::ImageWeights;
 use crate::model::Message;
 use crate::money::Money;
 use crate::prompt::Conversation;
@@ -46,6 +47,8 @@ pub(crate) struct Ledger {
     counted: Option<(u32, u64)>,
     /// An upper bound of what was said since then.
     uncounted: u64,
+    /// What images count for.
+    images: ImageWeights,
 }
 
 /// Which budget does not suffice for another request.
@@ -64,12 +67,13 @@ pub(crate) enum Exhausted {
 }
 
 impl Ledger {
-    pub(crate) fn new(fixed_bytes: u64, conversation: &Conversation) -> Self {
+    pub(crate) fn new(fixed_bytes: u64, conversation: &Conversation, images: ImageWeights) -> Self {
         let mut ledger = Self {
             spend: Spend::default(),
             request_bytes: fixed_bytes + MESSAGE_OVERHEAD_TOKENS,
             counted: None,
             uncounted: 0,
+            images,
         };
         for message in conversation.messages() {
             ledger.add(message);
@@ -80,7 +84,8 @@ impl Ledger {
     /// The next request holds this and nothing of what was said before.
     pub(crate) fn restart(&mut self, fixed_bytes: u64, conversation: &Conversation) {
         let spend = self.spend;
-        *self = Self::new(fixed_bytes, conversation);
+        let images = std::mem::take(&mut self.images);
+        *self = Self::new(fixed_bytes, conversation, images);
         self.spend = spend;
     }
 
@@ -89,9 +94,19 @@ impl Ledger {
     }
 
     pub(crate) fn add(&mut self, message: &Message) {
-        let tokens = message_bytes(message) + MESSAGE_OVERHEAD_TOKENS;
+        let tokens = self.bytes_of(message) + MESSAGE_OVERHEAD_TOKENS;
         self.request_bytes = self.request_bytes.saturating_add(tokens);
         self.uncounted = self.uncounted.saturating_add(tokens);
+    }
+
+    /// A message is said no more.
+    pub(crate) fn unsay(&mut self, message: &Message) {
+        self.remove(self.bytes_of(message));
+    }
+
+    /// What a message has at most, images included.
+    fn bytes_of(&self, message: &Message) -> u64 {
+        message_bytes(message).saturating_add(self.images.of_message(message))
     }
 
     /// So many bytes less are said.
@@ -211,9 +226,9 @@ fn held<T: Default>(config: &RunConfig, held: T) -> T {
     }
 }
 
-pub(crate) fn message_bytes(message: &Message) -> u64 {
+fn message_bytes(message: &Message) -> u64 {
     let bytes = match message {
-        Message::User { text } => text.len(),
+        Message::User { text, .. } => text.len(),
         Message::Assistant { text, calls, .. } => {
             text.len()
                 + calls
@@ -221,7 +236,7 @@ pub(crate) fn message_bytes(message: &Message) -> u64 {
                     .map(|call| call.id.len() + call.tool.len() + call.arguments.len())
                     .sum::<usize>()
         }
-        Message::Tool { call_id, text } => call_id.len() + text.len(),
+        Message::Tool { call_id, text, .. } => call_id.len() + text.len(),
     };
     bytes as u64
 }

@@ -164,12 +164,12 @@ pub(crate) fn least_reply(config: &RunConfig) -> u64 {
     u64::from(config.output_tokens_max).min(REPLY_TOKENS_MIN)
 }
 
-/// What a message adds to the next request.
+/// What the words of a message add to the next request.
 pub(crate) fn message_tokens(gauge: &Gauge, message: &Message) -> u64 {
     let estimate = |text: &str| gauge.estimate(text);
     MESSAGE_TOKENS
         + match message {
-            Message::User { text } | Message::Tool { text, .. } => estimate(text),
+            Message::User { text, .. } | Message::Tool { text, .. } => estimate(text),
             Message::Assistant {
                 text,
                 reasoning,

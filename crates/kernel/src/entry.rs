@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::blob::Blob;
 use crate::event::{Event, FORMAT};
 use crate::hash::Hash;
 use crate::id::{GoalId, RunId};
@@ -49,7 +50,7 @@ pub struct Entry {
     pub hash: Hash,
     /// The event as JSON, byte for byte as stored.
     pub body: Arc<[u8]>,
-    /// The same as `body`, read, with its texts fetched from their blobs.
+    /// The same as `body`, read, with its texts and images fetched from their blobs.
     pub event: Event,
 }
 
@@ -91,12 +92,12 @@ pub enum BadEntry {
         /// The sequence number of the entry whose hash does not fit.
         seq: u64,
     },
-    /// A text of it lies in a blob that the store does not have.
+    /// A text or an image of it lies in a blob that the store does not have.
     #[error("entry {seq} refers to blob {blob}, which is missing or changed")]
     MissingBlob {
         /// The sequence number of the entry.
         seq: u64,
-        /// The hash of the text.
+        /// The hash of the text or the image.
         blob: Hash,
     },
     /// The hash fits, but the body is no event that this build knows.
@@ -158,7 +159,7 @@ impl Entry {
         header: Header,
         hash: Option<Hash>,
         body: Arc<[u8]>,
-        mut blob: impl FnMut(&Hash) -> Option<Arc<str>>,
+        mut blob: impl FnMut(&Hash) -> Option<Blob>,
     ) -> Result<Self, BadEntry> {
         let seq = header.seq;
         if header.format > FORMAT {
@@ -170,17 +171,19 @@ impl Entry {
             return Err(BadEntry::BrokenChain { seq });
         }
         let unreadable = |why: String| BadEntry::Unreadable { seq, why };
+        let missing = |blob: Hash| BadEntry::MissingBlob { seq, blob };
         let mut event: Event =
             serde_json::from_slice(&body).map_err(|error| unreadable(error.to_string()))?;
         for text in event.texts_mut() {
             let Some(reference) = text.blob().filter(|_| !text.is_resolved()) else {
                 continue;
             };
-            let content = blob(&reference.hash).ok_or(BadEntry::MissingBlob {
-                seq,
-                blob: reference.hash,
-            })?;
-            text.resolve(content);
+            let content = blob(&reference.hash).and_then(Blob::into_text);
+            text.resolve(content.ok_or(missing(reference.hash))?);
+        }
+        for image in event.images_mut() {
+            let hash = image.blob().hash;
+            image.resolve(blob(&hash).ok_or(missing(hash))?);
         }
         if let Event::RunStarted(started) = &mut event {
             let catalog = Catalog::from_recorded(started.recorded_tools().clone())

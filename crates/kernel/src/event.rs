@@ -34,6 +34,7 @@ pub use output::{Dropped, Outcome, Spent, ToolFinished};
 pub use repair::RepairStep;
 pub use start::{Origin, RunStarted, SeedTokens};
 
+use crate::image::Image;
 use crate::lesson::Lesson;
 use crate::memory::MemoryEdit;
 use crate::sandbox::SandboxLevel;
@@ -42,7 +43,7 @@ use crate::tool::ToolEffect;
 use defaults::{first, is_first, is_zero};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
-pub const FORMAT: u16 = 8;
+pub const FORMAT: u16 = 9;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -248,6 +249,28 @@ impl Event {
             Some(ended)
         } else {
             None
+        }
+    }
+
+    /// The images that it brought.
+    pub fn images(&self) -> &[Image] {
+        if let Self::RunStarted(started) = self {
+            &started.images
+        } else if let Self::ToolFinished(finished) = self {
+            &finished.images
+        } else {
+            &[]
+        }
+    }
+
+    /// The same, to be given their bytes.
+    pub fn images_mut(&mut self) -> &mut [Image] {
+        if let Self::RunStarted(started) = self {
+            &mut started.images
+        } else if let Self::ToolFinished(finished) = self {
+            &mut finished.images
+        } else {
+            &mut []
         }
     }
 

@@ -60,6 +60,7 @@
 mod accepts;
 mod audit;
 mod batch;
+mod blob;
 mod budget;
 mod check;
 mod config;
@@ -70,6 +71,8 @@ mod entry;
 mod event;
 mod hash;
 mod id;
+mod image;
+mod image_weights;
 mod lesson;
 mod mask;
 mod memory;
@@ -103,6 +106,7 @@ pub use accepts::{
     SystemRole, ThinkingForm, ThoughtReturn,
 };
 pub use audit::{Audit, AuditFault, Divergence, audit, recorded_reply};
+pub use blob::Blob;
 pub use budget::Spend;
 pub use config::{
     AgentConfig, ClientTools, DEFAULT_CONDITION, Dialect, Encoding, HandedDown, HandedOption,
@@ -130,6 +134,10 @@ pub use event::{
 };
 pub use hash::Hash;
 pub use id::{BadRunId, GoalId, RUN_ID_BYTES_MAX, RunId};
+pub use image::{
+    BadImage, IMAGE_BYTES_MAX, IMAGE_EDGE_MAX, IMAGES_BYTES_MAX, IMAGES_MAX, Image, ImageFormat,
+    ImageInput, too_many_images,
+};
 pub use lesson::{Lesson, Parameter};
 pub use mask::{Mask, SecretReach};
 pub use memory::{

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{Target, ToolChoice};
+use crate::image::Image;
 use crate::money::Money;
 use crate::text::Text;
 use crate::tool::{Catalog, ToolSpec, is_terminal};
@@ -93,6 +94,8 @@ pub enum Message {
     User {
         /// As it is sent.
         text: Text,
+        /// What goes with it.
+        images: Vec<Image>,
     },
     /// What the model said.
     Assistant {
@@ -111,7 +114,36 @@ pub enum Message {
         call_id: Arc<str>,
         /// The output, a stub, or why the call was not executed.
         text: Text,
+        /// What the tool gave besides.
+        images: Vec<Image>,
     },
+}
+
+impl Message {
+    /// A text and nothing else.
+    pub fn user(text: impl Into<Text>) -> Self {
+        Self::User {
+            text: text.into(),
+            images: vec![],
+        }
+    }
+
+    /// Those that go with it; a model gives none.
+    pub fn images(&self) -> &[Image] {
+        match self {
+            Self::User { images, .. } | Self::Tool { images, .. } => images,
+            Self::Assistant { .. } => &[],
+        }
+    }
+
+    /// The same with images; a model gives none.
+    pub(crate) fn with_images(mut self, more: &[Image]) -> Self {
+        match &mut self {
+            Self::User { images, .. } | Self::Tool { images, .. } => images.extend_from_slice(more),
+            Self::Assistant { .. } => {}
+        }
+        self
+    }
 }
 
 /// A tool call as the model wrote it, for the conversation.

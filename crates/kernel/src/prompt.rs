@@ -109,7 +109,7 @@ impl Conversation {
 
 fn write_message(bytes: &mut Vec<u8>, message: &Message) {
     match message {
-        Message::User { text } => {
+        Message::User { text, .. } => {
             bytes.push(b'u');
             write_part(bytes, text.digest_bytes());
         }
@@ -122,11 +122,15 @@ fn write_message(bytes: &mut Vec<u8>, message: &Message) {
                 write_part(bytes, call.arguments.digest_bytes());
             }
         }
-        Message::Tool { call_id, text } => {
+        Message::Tool { call_id, text, .. } => {
             bytes.push(b't');
             write_part(bytes, call_id.as_bytes());
             write_part(bytes, text.digest_bytes());
         }
+    }
+    for image in message.images() {
+        bytes.push(b'i');
+        write_part(bytes, image.blob().hash.as_bytes());
     }
 }
 
@@ -153,9 +157,7 @@ pub(crate) fn summary_brief() -> Brief {
 
 /// The message that stands for what was summed up.
 pub(crate) fn summed_up(summary: &str) -> Message {
-    Message::User {
-        text: format!("{SUMMED_UP}{}", summary.trim()).into(),
-    }
+    Message::user(format!("{SUMMED_UP}{}", summary.trim()))
 }
 
 /// What a rejected reply is answered with in the next request, where its profile has no words of its own.

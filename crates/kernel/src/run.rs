@@ -36,6 +36,8 @@ use crate::config::{Limits, RunConfig, SubAgent, Target};
 use crate::entry::{Entry, Head};
 use crate::event::Event;
 use crate::id::{GoalId, RunId};
+use crate::image::Image;
+use crate::image_weights::ImageWeights;
 use crate::model::Message;
 use crate::profile::{Profile, ProfileState};
 use crate::progress::Progress;
@@ -127,6 +129,11 @@ impl Run {
     /// What the person asked for when the run began; see [`goal_at_hand`](Self::goal_at_hand).
     pub fn goal(&self) -> &Text {
         &self.setup.started.goal
+    }
+
+    /// What went with the goal.
+    pub fn images(&self) -> &[Image] {
+        &self.setup.started.images
     }
 
     /// The system text that the run began with; one that works in loops makes another for each turn.
@@ -245,8 +252,9 @@ impl Run {
     fn begin(entry: &Entry) -> Option<Self> {
         let setup = Setup::of(entry)?;
         let (started, config) = (&setup.started, setup.config());
-        let dialogue = Dialogue::begin(&started.goal);
+        let dialogue = Dialogue::begin(&started.goal, &started.images);
         let fixed_bytes = started.system.len() + setup.catalog.text().len();
+        let weights = ImageWeights::of(config);
         let mut run = Self {
             pursuit: Pursuit::first(&started.goal, &config.limits),
             head: entry.head(),
@@ -258,7 +266,7 @@ impl Run {
             meter: Meter::begin(started, &setup.catalog),
             targets: Targets::begin(config),
             tally: Tally {
-                ledger: Ledger::new(fixed_bytes as u64, &dialogue.conversation),
+                ledger: Ledger::new(fixed_bytes as u64, &dialogue.conversation, weights),
                 progress: Progress::new(config.edition),
                 watch: Stopwatch::new(entry.at),
             },

@@ -8,6 +8,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 
+use crate::blob::Blob;
 use crate::hash::Hash;
 
 /// Longer texts are written as a reference to a blob, so that a text said twice is stored once.
@@ -49,6 +50,11 @@ impl Text {
     /// The blob that this text is written to, if it is long enough to need one.
     pub fn blob(&self) -> Option<BlobRef> {
         self.blob
+    }
+
+    /// What lies in the blob that this text is written to, where the text is at hand.
+    pub fn blob_content(&self) -> Option<Blob> {
+        self.content.clone().map(Blob::Text)
     }
 
     /// Whether the content is at hand.

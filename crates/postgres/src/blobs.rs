@@ -1,14 +1,13 @@
-//! The long texts that steps refer to by their hashes.
+//! The long texts and images that steps refer to by their hashes.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use bonded_kernel::Hash;
+use bonded_kernel::{Blob, Hash};
 use bonded_state::Append;
 use tokio_postgres::Row;
 
 /// The contents that were read, each as its hash says.
-pub(crate) type BlobTexts = BTreeMap<Hash, Arc<str>>;
+pub(crate) type Blobs = BTreeMap<Hash, Blob>;
 
 /// The hashes that an append refers to, one after the other; `None` if it refers to none.
 pub(crate) fn referred(append: &Append) -> Option<Vec<u8>> {
@@ -26,7 +25,7 @@ pub(crate) fn referred(append: &Append) -> Option<Vec<u8>> {
 pub(crate) fn columns(append: &Append) -> (Vec<&[u8]>, Vec<&[u8]>) {
     let pairs = append.blobs.iter();
     pairs
-        .map(|(reference, text)| (reference.hash.as_bytes().as_slice(), text.as_bytes()))
+        .map(|(reference, content)| (reference.hash.as_bytes().as_slice(), content.as_bytes()))
         .unzip()
 }
 
@@ -36,13 +35,11 @@ pub(crate) fn named(row: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// Reads rows of hash and content. What is not as its hash says is as if it were not there.
-pub(crate) fn read(rows: &[Row]) -> Result<BlobTexts, tokio_postgres::Error> {
-    let mut contents = BlobTexts::new();
+pub(crate) fn read(rows: &[Row]) -> Result<Blobs, tokio_postgres::Error> {
+    let mut contents = Blobs::new();
     for row in rows {
         let bytes: &[u8] = row.try_get("bytes")?;
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            contents.insert(Hash::of(bytes), text.into());
-        }
+        contents.insert(Hash::of(bytes), Blob::read(bytes));
     }
     Ok(contents)
 }

@@ -115,12 +115,12 @@ impl<'a> Columns<'a> {
     }
 
     fn add_step(&mut self, id: &'a str, step: &'a Append, kept: &mut BTreeSet<&'a [u8]>) {
-        for (reference, text) in &step.blobs {
+        for (reference, content) in &step.blobs {
             let hash = reference.hash.as_bytes().as_slice();
             if kept.insert(hash) {
                 self.blob_ids.push(id);
                 self.blob_hashes.push(hash);
-                self.blobs.push(text.as_bytes());
+                self.blobs.push(content.as_bytes());
             }
         }
         self.step_ids.push(id);

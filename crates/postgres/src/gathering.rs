@@ -137,7 +137,7 @@ fn divide(waiting: Vec<GroupMember>) -> (Vec<GroupMember>, Vec<GroupMember>) {
 impl GroupMember {
     fn size(&self) -> usize {
         let blobs = self.append.blobs.iter();
-        self.body.len() + blobs.map(|(_, text)| text.len()).sum::<usize>()
+        self.body.len() + blobs.map(|(_, content)| content.len()).sum::<usize>()
     }
 
     pub(crate) fn decide(self, answer: GroupAnswer) {

@@ -7,7 +7,7 @@ use bonded_state::{ENTRIES_MAX, Ends, Holder, ListFilter, Listed, StoreError};
 use tokio_postgres::Row;
 
 use crate::append::head_of;
-use crate::blobs::{self, BlobTexts};
+use crate::blobs::{self, Blobs};
 use crate::body;
 use crate::keys::{RunNumber, WAITING};
 use crate::server::Server;
@@ -69,7 +69,7 @@ impl Step {
         run: &RunId,
         goal: &GoalId,
         before: Head,
-        contents: &BlobTexts,
+        contents: &Blobs,
     ) -> Result<Vec<Entry>, BadEntry> {
         let broken = BadEntry::BrokenChain { seq: self.first };
         let parts = body::read(&self.body).ok_or(broken.clone())?;
@@ -117,7 +117,7 @@ impl Outer {
         })
     }
 
-    fn open(&self, run: &RunId, goal: &GoalId, contents: &BlobTexts) -> Result<Ends, BadEntry> {
+    fn open(&self, run: &RunId, goal: &GoalId, contents: &Blobs) -> Result<Ends, BadEntry> {
         let before = Head {
             seq: self.last.first.saturating_sub(1),
             hash: self.before,
@@ -206,11 +206,11 @@ impl Server {
     pub(crate) async fn contents<'a>(
         &self,
         steps: impl Iterator<Item = (RunNumber, &'a Step)>,
-    ) -> Result<BlobTexts, StoreError> {
+    ) -> Result<Blobs, StoreError> {
         let named = steps.flat_map(|(key, step)| step.blobs.iter().map(move |hash| (key, hash)));
         let named: BTreeSet<(RunNumber, &Vec<u8>)> = named.collect();
         if named.is_empty() {
-            return Ok(BlobTexts::new());
+            return Ok(Blobs::new());
         }
         let (keys, hashes): (Vec<RunNumber>, Vec<&[u8]>) = named
             .into_iter()

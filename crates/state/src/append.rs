@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{BlobRef, Entry, Event, GoalId, Hash, Head, RunId, Text};
+use bonded_kernel::{Blob, BlobRef, Entry, Event, GoalId, Hash, Head, RunId};
 
 use crate::StoreError;
 
 /// The most entries that the log of one run can hold.
 pub const ENTRIES_MAX: u64 = (1 << 24) - 1;
 
-/// Entries that follow one another, with the long texts that lie beside the log.
+/// Entries that follow one another, with the long texts and the images that lie beside the log.
 #[derive(Clone, Debug)]
 pub struct Append {
     /// The head that the entries follow.
@@ -19,8 +19,8 @@ pub struct Append {
     pub head: Head,
     /// At least one.
     pub entries: Arc<[Entry]>,
-    /// The long texts of the entries; one that several refer to is here as often.
-    pub blobs: Vec<(BlobRef, Text)>,
+    /// The long texts and the images of the entries; one that several refer to is here as often.
+    pub blobs: Vec<(BlobRef, Blob)>,
 }
 
 impl Append {
@@ -112,7 +112,7 @@ impl Append {
     }
 }
 
-fn blobs(entries: &[Entry]) -> Result<Vec<(BlobRef, Text)>, StoreError> {
+fn blobs(entries: &[Entry]) -> Result<Vec<(BlobRef, Blob)>, StoreError> {
     const MARK: &[u8] = br#""blob":"#;
     let mut blobs = Vec::new();
     for entry in entries {
@@ -122,16 +122,18 @@ fn blobs(entries: &[Entry]) -> Result<Vec<(BlobRef, Text)>, StoreError> {
             continue;
         }
         let mut event = entry.event.clone();
-        for text in event.texts_mut() {
-            let Some(reference) = text.blob() else {
-                continue;
-            };
-            if !text.is_resolved() {
+        let texts = event.texts_mut().into_iter();
+        let texts = texts.filter_map(|text| Some((text.blob()?, text.blob_content())));
+        let mut named: Vec<(BlobRef, Option<Blob>)> = texts.collect();
+        let images = event.images().iter();
+        named.extend(images.map(|image| (image.blob(), image.blob_content())));
+        for (reference, content) in named {
+            let Some(content) = content else {
                 let (seq, hash) = (entry.seq, reference.hash);
                 let why = format!("entry {seq} has blob {hash} without its content");
                 return Err(StoreError::NotAppendable { why });
-            }
-            blobs.push((reference, text.clone()));
+            };
+            blobs.push((reference, content));
         }
     }
     Ok(blobs)

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bonded_kernel::{Entry, GoalId, Hash, Head, RunId};
+use bonded_kernel::{Blob, Entry, GoalId, Hash, Head, RunId};
 use futures_util::future::BoxFuture;
 
 use crate::append::Append;
@@ -38,7 +38,7 @@ struct Logs {
     /// In the order in which they started.
     runs: Vec<Stored>,
     places: BTreeMap<RunId, usize>,
-    blobs: BTreeMap<Hash, Arc<str>>,
+    blobs: BTreeMap<Hash, Blob>,
     living: BTreeSet<u64>,
     workers: u64,
 }
@@ -205,9 +205,9 @@ impl Logs {
 
     /// After every check.
     fn keep(&mut self, place: usize, append: &Append) {
-        for (reference, text) in &append.blobs {
+        for (reference, content) in &append.blobs {
             let blob = self.blobs.entry(reference.hash);
-            blob.or_insert_with(|| text.as_str().into());
+            blob.or_insert_with(|| content.clone());
         }
         let stored = &mut self.runs[place];
         stored.rows.extend(append.entries.iter().map(Row::from));

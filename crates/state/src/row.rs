@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bonded_kernel::{BadEntry, Entry, GoalId, Hash, Header, Millis, RunId};
+use bonded_kernel::{BadEntry, Blob, Entry, GoalId, Hash, Header, Millis, RunId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -22,7 +22,7 @@ impl Row {
         run: &RunId,
         goal: &GoalId,
         prev: Hash,
-        blob: impl FnMut(&Hash) -> Option<Arc<str>>,
+        blob: impl FnMut(&Hash) -> Option<Blob>,
     ) -> Result<Entry, BadEntry> {
         let header = Header {
             format: self.format,

@@ -16,6 +16,7 @@ macro_rules! each_store_case {
     ($tests:ident) => {
         $tests! {
             what_was_appended_is_loaded_with_its_long_texts
+            what_was_appended_is_loaded_with_its_images
             loading_after_an_entry_gives_what_follows_it
             a_log_is_loaded_in_parts_of_whole_appends
             the_head_is_that_of_the_last_entry

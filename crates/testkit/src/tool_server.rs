@@ -14,7 +14,10 @@ use std::io::{BufRead as _, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bonded_kernel::Image;
 use serde_json::{Value, json};
+
+use crate::stores::logs::PIXEL;
 
 pub type Fault = Box<dyn std::error::Error + Send + Sync>;
 
@@ -246,10 +249,16 @@ fn call(name: &str, arguments: &Value, meta: &Value) -> Result<Value, String> {
         "pid" => text(std::process::id().to_string()),
         "picture" => Ok(json!({ "content": [
             { "type": "image", "mimeType": "image/png", "data": "A".repeat(4000) },
+            { "type": "image", "mimeType": "image/jpeg", "data": pixel().base64() },
         ] })),
         "meta" => text(meta.to_string()),
         other => Err(format!("there is no tool {other:?}")),
     }
+}
+
+/// A PNG, whatever it is called.
+fn pixel() -> Image {
+    Image::read(PIXEL).expect("a pixel is an image")
 }
 
 /// Echoes, unless the text is one of the triggers.

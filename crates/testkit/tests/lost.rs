@@ -146,6 +146,7 @@ async fn drive(dir: &Path, store: Arc<Losing>, begun: Arc<AtomicU32>) -> Result<
     let goal = Goal {
         text: "count once".into(),
         system: "be brief".into(),
+        images: vec![],
         config: RunConfig::new(dir.to_str().expect("UTF-8"), vec![target]),
     };
     let ended = host.run(Host::draw_id(), goal, CancellationToken::new());

@@ -180,6 +180,8 @@ impl Registry {
         };
         let code = executed.as_ref().err().map(|fault| fault.code);
         let short = executed.as_ref().ok().and_then(ToolValue::short);
+        let images = executed.as_ref().map(ToolValue::images);
+        let images = images.unwrap_or_default();
         let (outcome, text) = match executed {
             Ok(value) => (value.outcome(), value.to_string()),
             Err(fault) if fault.code == fault::TIMEOUT => {
@@ -192,6 +194,7 @@ impl Registry {
             latency_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             sandbox: tool.and_then(|tool| tool.sandbox()).cloned(),
             code: code.filter(|_| call.keeps_code()).map(Into::into),
+            images,
             ..within_bounds(call, outcome, text, short.as_deref())
         }
     }
@@ -283,6 +286,7 @@ fn within_bounds(
         marked: false,
         sandbox: None,
         code: None,
+        images: vec![],
     }
 }
 

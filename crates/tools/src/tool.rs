@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bonded_kernel::{Invocation, Outcome, ToolSpec};
+use bonded_kernel::{Image, Invocation, Outcome, ToolSpec};
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -107,12 +107,27 @@ pub enum ToolValue {
         /// What the model is shown of it.
         short: Value,
     },
+    /// A text with what the model is shown beside it.
+    WithImages {
+        /// The model is shown it as it is.
+        text: String,
+        /// At least one.
+        images: Vec<Image>,
+    },
 }
 
 impl ToolValue {
+    /// A text, with images where there are any.
+    pub(crate) fn shown(text: String, images: Vec<Image>) -> Self {
+        match images.is_empty() {
+            true => Self::Text(text),
+            false => Self::WithImages { text, images },
+        }
+    }
+
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
-            Self::Json(_) | Self::Text(_) => Outcome::Ok,
+            Self::Json(_) | Self::Text(_) | Self::WithImages { .. } => Outcome::Ok,
             Self::Failed(_) => Outcome::Failed,
             Self::Shortened { whole, .. } => whole.outcome(),
         }
@@ -121,7 +136,15 @@ impl ToolValue {
     pub(crate) fn short(&self) -> Option<String> {
         match self {
             Self::Shortened { short, .. } => Some(short.to_string()),
-            Self::Json(_) | Self::Failed(_) | Self::Text(_) => None,
+            Self::Json(_) | Self::Failed(_) | Self::Text(_) | Self::WithImages { .. } => None,
+        }
+    }
+
+    pub(crate) fn images(&self) -> Vec<Image> {
+        match self {
+            Self::WithImages { images, .. } => images.clone(),
+            Self::Shortened { whole, .. } => whole.images(),
+            Self::Json(_) | Self::Failed(_) | Self::Text(_) => vec![],
         }
     }
 }
@@ -136,7 +159,7 @@ impl fmt::Display for ToolValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Json(value) | Self::Failed(value) => value.fmt(f),
-            Self::Text(text) => f.write_str(text),
+            Self::Text(text) | Self::WithImages { text, .. } => f.write_str(text),
             Self::Shortened { whole, .. } => whole.fmt(f),
         }
     }

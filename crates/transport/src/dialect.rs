@@ -14,6 +14,7 @@ mod events;
 mod fit;
 mod gemini;
 mod ids;
+mod images;
 mod loose;
 mod members;
 mod messages;
@@ -33,6 +34,7 @@ pub use accepted::{accepted_by, known, known_as};
 pub use custom::overruled;
 pub use events::Accumulate;
 pub use fit::{Fitted, Unfit, fit, unfit};
+pub use images::why_not_shown;
 pub(crate) use signed::stamp;
 pub use tools::{Tools, ToolsCache};
 
@@ -82,7 +84,7 @@ const DONE_MARK: &str = "[DONE]";
 /// use bonded_transport::dialect;
 ///
 /// let target = Target::new("local", "http://127.0.0.1:8080/v1", "m-1");
-/// let messages = [Message::User { text: "Look at a.txt".into() }];
+/// let messages = [Message::user("Look at a.txt")];
 /// let catalog = Catalog::new([])?;
 /// let request = Request {
 ///     target: &target,
@@ -108,7 +110,7 @@ pub fn encode(request: &Request<'_>) -> Vec<u8> {
 
 /// The body of a request, with its tools as [`ToolsCache::tools`] gave them.
 pub fn encode_with_tools(request: &Request<'_>, tools: &Tools) -> Vec<u8> {
-    let messages = tools.send(request.messages);
+    let messages = images::shown(request.target, tools.send(request.messages));
     let request = &Request {
         messages: &messages,
         ..request.clone()

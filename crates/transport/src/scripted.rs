@@ -96,9 +96,9 @@ fn last_text(request: &Request<'_>) -> String {
         .rposition(is_assistant)
         .map_or(0, |at| at + 1);
     let texts = messages[begin..].iter().map(|message| match message {
-        Message::User { text } | Message::Tool { text, .. } | Message::Assistant { text, .. } => {
-            text.as_str()
-        }
+        Message::User { text, .. }
+        | Message::Tool { text, .. }
+        | Message::Assistant { text, .. } => text.as_str(),
     });
     let notices = request.notices.iter().map(AsRef::as_ref);
     texts.chain(notices).collect::<Vec<&str>>().join("\n")
@@ -107,7 +107,7 @@ fn last_text(request: &Request<'_>) -> String {
 /// All that a provider would count: the system text, the catalogue, the conversation and the notices.
 fn request_bytes(request: &Request<'_>) -> u64 {
     let messages = request.messages.iter().map(|message| match message {
-        Message::User { text } | Message::Tool { text, .. } => text.len(),
+        Message::User { text, .. } | Message::Tool { text, .. } => text.len(),
         Message::Assistant { text, calls, .. } => {
             let calls = calls
                 .iter()

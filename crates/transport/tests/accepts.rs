@@ -616,7 +616,7 @@ proptest! {
             prop_assert!(good, "{roles:?} in {body}");
         }
         for message in &messages {
-            let (Message::User { text } | Message::Assistant { text, .. } | Message::Tool { text, .. }) = message;
+            let (Message::User { text, .. } | Message::Assistant { text, .. } | Message::Tool { text, .. }) = message;
             let said = sent.iter().any(|it| it["content"].as_str().unwrap_or("").contains(&**text));
             prop_assert!(said, "{text:?} is lost: {body}");
         }

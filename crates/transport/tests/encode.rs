@@ -4,15 +4,18 @@ mod common;
 
 use std::path::Path;
 
-use bonded_kernel::{Dialect, Offer, Reasoning, ToolChoice};
+use bonded_kernel::{Accepts, Dialect, ImageInput, Offer, Reasoning, ToolChoice};
 use bonded_transport::dialect::{self, ToolsCache};
-use common::{Conversation, DIALECTS, assistant, check_file, encoded, signed, tool, user};
+use common::{
+    Conversation, DIALECTS, GIF, PNG, assistant, check_file, encoded, signed, tool, user,
+    with_images,
+};
 use serde_json::{Value, json};
 
 /// A conversation that a dialect writes: its name, and what makes it special.
 type Case = (&'static str, fn(&mut Conversation));
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 17] = [
     ("plain", |_| {}),
     ("everything_in_order", everything),
     ("words_between_a_call_and_its_answer", |it| {
@@ -49,7 +52,39 @@ const CASES: [Case; 14] = [
         it.target.sampling.tool_choice = Some(ToolChoice::Required);
         it.messages.push(assistant("Said and done.", &[]));
     }),
+    ("images", images),
+    ("images_where_sides_alternate", |it| {
+        images(it);
+        it.messages.push(user("Well?"));
+        it.target.accepts = Some(Box::new(Accepts {
+            alternates: true,
+            user_after_tool: false,
+            ..Accepts::default()
+        }));
+    }),
+    ("images_that_the_model_does_not_take", |it| {
+        images(it);
+        it.target.accepts = Some(Box::new(Accepts {
+            images: ImageInput::None,
+            ..Accepts::default()
+        }));
+    }),
 ];
+
+/// With the goal, without words, and from two of three tools that were called together.
+fn images(it: &mut Conversation) {
+    let calls = ["c1", "c2", "c3"].map(|id| (id, "read", "{}"));
+    it.messages = vec![
+        with_images(user("What is this?"), &[PNG, GIF]),
+        assistant("I look.", &calls),
+        with_images(tool("c1", "[image 1: image/png]"), &[PNG]),
+        tool("c2", "two"),
+        with_images(tool("c3", ""), &[PNG, PNG]),
+        assistant("A pixel.", &[]),
+        with_images(user(""), &[PNG]),
+    ];
+    it.notices = vec!["Be quick.".into()];
+}
 
 fn everything(it: &mut Conversation) {
     it.messages = vec![

@@ -257,6 +257,7 @@ impl Keeper {
             text: order.request.as_str().into(),
             system: Text::default(),
             config,
+            images: vec![],
         })
     }
 

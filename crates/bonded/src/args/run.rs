@@ -44,15 +44,21 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "GOAL")]
     pub(crate) goal: Option<String>,
 
+    /// Image to send with the goal: PNG, JPEG, GIF or WebP; repeatable
+    ///
+    /// A goal can also name images of the working directory: "what is wrong in @shot.png?"
+    #[arg(long = "image", value_name = "FILE", conflicts_with = "each")]
+    pub(crate) images: Vec<PathBuf>,
+
     /// Continue the last run of this directory with GOAL
     ///
     /// It continues from what was said, with the tools, the sandbox and the policy that it began with, and within the limits
     /// of this command.
-    #[arg(long, short = 'c', conflicts_with_all = ["continue_run", "each", "id", "detach", "agent_file", "system", "no_agents_md"])]
+    #[arg(long, short = 'c', conflicts_with_all = ["continue_run", "images", "each", "id", "detach", "agent_file", "system", "no_agents_md"])]
     pub(crate) continue_last: bool,
 
     /// Continue this run with GOAL: its id or a unique prefix
-    #[arg(long = "continue", id = "continue_run", value_name = "RUN", conflicts_with_all = ["each", "id", "detach", "agent_file", "system", "no_agents_md", "dir"])]
+    #[arg(long = "continue", id = "continue_run", value_name = "RUN", conflicts_with_all = ["images", "each", "id", "detach", "agent_file", "system", "no_agents_md", "dir"])]
     pub(crate) continue_run: Option<String>,
 
     /// Run the goals of a JSON Lines file, one result per line on stdout

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use bonded_host::{Host, HostError, Queueing, load_run};
+use bonded_host::{Goal, Host, HostError, Queueing, load_run};
 use bonded_kernel::RunId;
 
 use crate::agents::Verbosity;
@@ -16,7 +16,7 @@ use crate::commands::run;
 use crate::error::{CliError, Code};
 use crate::review::person;
 use crate::settings::RunSetup;
-use crate::{agents, goal, output, settings};
+use crate::{agents, goal, goal_images, output, settings};
 
 /// Prints the id of each run that is queued, or was before. One goal that cannot be queued stops no other.
 pub(crate) async fn detach(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
@@ -24,6 +24,10 @@ pub(crate) async fn detach(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
         .map_err(|error| error.hint("or run it here, without --detach"))?;
     let goals = goals(args)?;
     let prepared = settings::prepare(&args.into())?;
+    let images = match &goals[..] {
+        [(_, asked, _)] if args.each.is_none() => goal_images::of(args, asked, &prepared)?,
+        _ => vec![],
+    };
     if !prepared.options.quiet {
         for warning in &prepared.warnings {
             output::stderr(&format!("warning: {warning}"));
@@ -38,8 +42,12 @@ pub(crate) async fn detach(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
     };
     let mut failed = None;
     let is_one = goals.len() == 1;
-    for (id, input) in goals {
-        match queue(args, &host, &queueing, &prepared, &id, input).await {
+    for (id, _, input) in goals {
+        let goal = Goal {
+            images: images.clone(),
+            ..prepared.checked_goal(input)
+        };
+        match queue(args, &host, &queueing, &prepared, &id, goal).await {
             Ok(()) => output::stdout(id.as_str()),
             Err(error) if is_one => failed = Some(error),
             Err(error) => {
@@ -53,17 +61,21 @@ pub(crate) async fn detach(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
     failed.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// The goals, each with the id of its run.
-fn goals(args: &RunArgs) -> Result<Vec<(RunId, String)>, CliError> {
+/// The goals, each with the id of its run, what was asked, and that with what was piped in.
+fn goals(args: &RunArgs) -> Result<Vec<(RunId, String, String)>, CliError> {
     if let Some(file) = &args.each {
-        return goal::read_lines(file);
+        let lines = goal::read_lines(file)?.into_iter();
+        return Ok(lines
+            .map(|(id, asked)| (id, asked.clone(), asked))
+            .collect());
     }
     let id = args.id.as_deref().map(RunId::new).transpose()?;
-    let (input, piped) = run::goal_and_material(args)?;
-    for warning in piped.iter().flat_map(|piped| &piped.warnings) {
+    let given = run::goal_and_material(args)?;
+    for warning in given.piped.iter().flat_map(|piped| &piped.warnings) {
         output::stderr(&format!("warning: {warning}"));
     }
-    Ok(vec![(id.unwrap_or_else(Host::draw_id), input)])
+    let id = id.unwrap_or_else(Host::draw_id);
+    Ok(vec![(id, given.asked, given.input)])
 }
 
 async fn queue(
@@ -72,17 +84,20 @@ async fn queue(
     queueing: &Queueing,
     prepared: &RunSetup,
     id: &RunId,
-    input: String,
+    goal: Goal,
 ) -> Result<(), CliError> {
-    prepared.check(&input)?;
-    let goal = prepared.checked_goal(input);
+    prepared.check(&goal.text)?;
+    if args.each.is_some() {
+        goal_images::none_named(&goal.text)?;
+    }
+    let images = goal.images.clone();
     let asked = goal.text.clone();
     let submitter = args.submitter.clone().unwrap_or_else(person);
     if host.queue(queueing, &submitter, id, goal).await? {
         return Ok(());
     }
     let there = load_run(&*host.store, id).await?;
-    match asked == *there.goal() {
+    match asked == *there.goal() && images == there.images() {
         true => Ok(()),
         false => Err(HostError::OtherGoal { run: id.clone() }.into()),
     }

@@ -24,7 +24,7 @@ use crate::refused::{self, Name};
 use bonded_host::shapes::{json, waiting};
 
 use crate::settings::RunSetup;
-use crate::{agents, goal, output, settings, signals};
+use crate::{agents, goal, goal_images, output, settings, signals};
 use bonded_host::keeping::{Following, Keeper};
 
 /// The exit code is success only if every goal succeeded. What is left after an interruption is an error of its
@@ -117,6 +117,7 @@ impl<'a> GoalBatch<'a> {
             let kept = self.prepared.kept();
             let cut = self.keeper.refuse_cut(id, kept).await;
             let checked = cut.map_err(CliError::from);
+            let checked = checked.and_then(|()| goal_images::none_named(self.text(id)));
             match checked.and_then(|()| self.prepared.check(self.text(id))) {
                 Ok(()) => fitting.push(id.clone()),
                 Err(error) => self.refuse(id, error).await,

@@ -14,20 +14,25 @@ use bonded_state::Store;
 
 use crate::args::RunArgs;
 use crate::commands::attend::{self, Attended};
-use crate::commands::run;
+use crate::commands::run::{self, GivenGoal};
 use crate::error::{CliError, Code};
 use crate::render::progress::{RunWatcher, Sink};
 use crate::render::trace::Trace;
 use crate::review::Attendant;
 use crate::stdin::Piped;
-use crate::{output, settings, signals};
+use crate::{goal_images, output, settings, signals};
 use bonded_host::keeping::Keeper;
 use bonded_host::shapes::text::short_id;
 
 /// Refused before anything is written where the run takes no goal, or would be another run with what is typed.
 pub(crate) async fn pursue(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     settings::refuse_bound(args)?;
-    let (input, piped) = run::goal_and_material(args)?;
+    let GivenGoal {
+        input,
+        asked,
+        piped,
+    } = run::goal_and_material(args)?;
+    goal_images::none_in_a_next_goal(&asked)?;
     let is_wanted = !(args.json || args.stream_json || args.prompting.no_prompt);
     let mut attendant = Attendant::here(is_wanted, store);
     let (store, id) = find(args, store).await?;

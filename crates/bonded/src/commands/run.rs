@@ -13,7 +13,7 @@ use bonded_host::instructions::Instructions;
 use bonded_host::{
     CancellationToken, Goal, Host, HostError, PendingReview, RunResult, waits_for_client,
 };
-use bonded_kernel::{ReportFormat, Run, RunId};
+use bonded_kernel::{Image, ReportFormat, Run, RunId};
 use bonded_state::Store;
 use bonded_work::publish::notice_at;
 
@@ -32,7 +32,7 @@ use bonded_host::shapes::{result, text, waiting};
 
 use crate::settings::RunSetup;
 use crate::stdin::{self, Piped};
-use crate::{agents, goal, output, refused, settings, signals};
+use crate::{agents, goal, goal_images, output, refused, settings, signals};
 use bonded_host::keeping::Keeper;
 
 /// Said of a text on stdout that the model gave for no answer.
@@ -41,7 +41,11 @@ const NOT_FINAL: &str = "stdout has the model's last message, not a final answer
 /// A tree that was left half published is warned of, and no reason to refuse: the run may be there to look into it.
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
-    let (input, piped) = goal_and_material(args)?;
+    let GivenGoal {
+        input,
+        asked,
+        piped,
+    } = goal_and_material(args)?;
     let drawn = Host::draw_id();
     let name = chosen.as_ref().map_or(Name::Drawn(&drawn), Name::Chosen);
     let prepared = match settings::prepare(&args.into()) {
@@ -54,6 +58,7 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
         }
         prepared => prepared?,
     };
+    let images = goal_images::of(args, &asked, &prepared)?;
     if let Some(notice) = notice_at(Path::new(&prepared.workplace.dir)) {
         output::stderr(&format!(
             "warning: {} says that this tree is half published; `bonded work --resume` finishes that",
@@ -63,12 +68,16 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     let is_wanted = !(args.json || args.stream_json || args.prompting.no_prompt);
     let mut attendant = Attendant::here(is_wanted, store);
     let store = settings::open_store(store)?;
-    let goal = prepared.checked_goal(input.clone());
+    let goal = Goal {
+        images,
+        ..prepared.checked_goal(input.clone())
+    };
     let checked = refuse_material_of_json(&prepared, piped.as_ref());
     if let Err(error) = checked.and_then(|()| prepared.check(&input)) {
         return Err(refuse(&*store, name, goal, error, args.json).await);
     }
     let brought = Brought {
+        images: &goal.images.clone(),
         piped: piped.as_ref(),
         instructions: &prepared.instructions.clone(),
     };
@@ -96,19 +105,29 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     }
 }
 
+/// What is asked.
+pub(super) struct GivenGoal {
+    /// With what was piped in for it.
+    pub(super) input: String,
+    /// Without that.
+    pub(super) asked: String,
+    pub(super) piped: Option<Piped>,
+}
+
 /// What is asked, and what was piped in for it. Without a goal, what is piped in is the goal.
-pub(super) fn goal_and_material(args: &RunArgs) -> Result<(String, Option<Piped>), CliError> {
-    match args.goal.as_deref() {
-        None => Ok((goal::read_stdin()?, None)),
-        Some("-") => Ok((goal::read("-")?, None)),
-        Some(argument) => {
-            let asked = goal::read(argument)?;
-            Ok(match stdin::piped()? {
-                None => (asked, None),
-                Some(piped) => (piped.beside(&asked), Some(piped)),
-            })
-        }
-    }
+pub(super) fn goal_and_material(args: &RunArgs) -> Result<GivenGoal, CliError> {
+    let (asked, piped) = match args.goal.as_deref() {
+        None => (goal::read_stdin()?, None),
+        Some("-") => (goal::read("-")?, None),
+        Some(argument) => (goal::read(argument)?, stdin::piped()?),
+    };
+    Ok(GivenGoal {
+        input: piped
+            .as_ref()
+            .map_or_else(|| asked.clone(), |piped| piped.beside(&asked)),
+        asked,
+        piped,
+    })
 }
 
 /// An agent that takes JSON takes nothing beside it.
@@ -125,6 +144,7 @@ fn refuse_material_of_json(prepared: &RunSetup, piped: Option<&Piped>) -> Result
 
 /// What is sent with the goal that the person did not type.
 struct Brought<'a> {
+    images: &'a [Image],
     piped: Option<&'a Piped>,
     instructions: &'a Instructions,
 }
@@ -143,7 +163,8 @@ impl Brought<'_> {
                 false => format!("{name} {size}, not trusted"),
             }
         });
-        let all = piped.into_iter().chain(files);
+        let images = self.images.iter().map(text::image);
+        let all = piped.into_iter().chain(images).chain(files);
         all.map(|one| format!(" · {one}")).collect()
     }
 }

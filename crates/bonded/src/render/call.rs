@@ -8,7 +8,7 @@ use bonded_kernel::{Outcome, ToolFinished};
 use serde_json::Value;
 
 use bonded_host::letters::written_out;
-use bonded_host::shapes::text::{brief, counted, grouped};
+use bonded_host::shapes::text::{brief, counted, grouped, image};
 use bonded_host::shapes::waiting::executed;
 
 /// Of an argument; lines are cut to the terminal's width anyway.
@@ -106,7 +106,12 @@ pub(crate) fn result(finished: &ToolFinished, arguments: &str) -> CallResult {
         Outcome::Ok => CallResult {
             is_good: true,
             how: done(&finished.tool, &output, arguments, &finished.output)
-                + &cut.unwrap_or_default(),
+                + &cut.unwrap_or_default()
+                + &finished
+                    .images
+                    .iter()
+                    .map(|it| format!(", {}", image(it)))
+                    .collect::<String>(),
             output: vec![],
         },
         Outcome::Failed => failed("failed"),

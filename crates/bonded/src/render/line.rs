@@ -4,14 +4,14 @@
 //! says what happened, so that a column of them can be read at a glance.
 
 use bonded_kernel::{
-    Call, CallReviewed, DecisionMade, Entry, Event, Finish, GoalGiven, Outcome, RunEnded,
+    Call, CallReviewed, DecisionMade, Entry, Event, Finish, GoalGiven, Image, Outcome, RunEnded,
     RunStarted, ToolFinished, Verdict,
 };
 
 use serde_json::Value;
 
 use super::narration;
-use bonded_host::shapes::text::{brief, cost, counted, duration, grouped, held, tokens};
+use bonded_host::shapes::text::{self, brief, cost, counted, duration, grouped, held, tokens};
 use bonded_host::shapes::waiting::executed;
 
 /// The most characters of a text within a line.
@@ -97,7 +97,14 @@ fn started_line(started: &RunStarted) -> String {
         .as_ref()
         .map(|origin| format!(", forked from {} at turn {}", origin.run, origin.turn));
     let (models, from) = (models.join(", "), from.unwrap_or_default());
-    format!("started  {models} in {}{from}", started.config.dir)
+    let images = with_images(&started.images);
+    format!("started  {models} in {}{from}{images}", started.config.dir)
+}
+
+/// What came with an entry besides words.
+fn with_images(images: &[Image]) -> String {
+    let images = images.iter().map(|it| format!(", {}", text::image(it)));
+    images.collect()
 }
 
 /// The first attempt of a turn goes without saying.
@@ -175,9 +182,10 @@ fn finished_line(finished: &ToolFinished) -> String {
         .cut_from_bytes
         .map(|bytes| format!(", cut from {}", grouped(bytes)));
     format!(
-        "ran      {}: {how}{}, {}",
+        "ran      {}: {how}{}{}, {}",
         finished.tool,
         cut.unwrap_or_default(),
+        with_images(&finished.images),
         duration(finished.latency_ms)
     )
 }

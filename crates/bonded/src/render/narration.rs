@@ -13,7 +13,7 @@ use bonded_kernel::{
 use super::call::{self, CallResult};
 use super::live::CallAsked;
 use crate::style::{Paint, Symbol};
-use bonded_host::shapes::text::{brief, counted, grouped};
+use bonded_host::shapes::text::{brief, counted, grouped, image};
 
 /// The most characters of a text within a remark.
 const DETAIL_CHARS: usize = 200;
@@ -149,18 +149,19 @@ impl Narrator {
         }
     }
 
-    /// Adds nothing, but for a fork: the beginning is in the heading.
+    /// Says what was forked and what was sent with the goal; else the beginning is in the heading.
     fn begin(&mut self, started: &RunStarted) -> Vec<Passage> {
         let agent = started.config.agent.as_ref();
         let tagged = agent.filter(|agent| agent.encoding != Encoding::Native);
         self.nonce = tagged.map(|agent| agent.nonce.to_string());
-        match &started.forked_from {
-            Some(origin) => {
-                let (run, turn) = (&origin.run, origin.turn);
-                remark(Symbol::Dot, format!("forked from {run} at turn {turn}"))
-            }
-            None => vec![],
-        }
+        let forked = started.forked_from.as_ref().map(|origin| {
+            let (run, turn) = (&origin.run, origin.turn);
+            format!("forked from {run} at turn {turn}")
+        });
+        let images = started.images.iter();
+        let images = images.map(|it| format!("sent with the goal: {}", image(it)));
+        let remarks = forked.into_iter().chain(images);
+        remarks.flat_map(|text| remark(Symbol::Dot, text)).collect()
     }
 
     /// The call that is begun, in words.

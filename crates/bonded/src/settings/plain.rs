@@ -81,6 +81,7 @@ pub(super) fn prepare_plain(
             text: "".into(),
             system,
             config,
+            images: vec![],
         },
         agent: None,
         workplace,

@@ -14,6 +14,7 @@ mod continuing;
 mod demo;
 mod doctor;
 mod each;
+mod images;
 mod limits;
 mod looks;
 mod models;

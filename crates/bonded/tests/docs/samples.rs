@@ -100,7 +100,7 @@ pub(crate) fn configs() -> Vec<Value> {
         "efforts": ["low", "high"], "toolChoiceRequired": true, "systemRole": "system", "alternates": true,
         "userAfterTool": true, "thoughtReturn": "none", "signedThoughts": "kept", "callsNeedTools": true,
         "callIds": "short", "streamUsage": true, "parallelToolCalls": true, "promptCacheKey": true,
-        "serviceTier": true,
+        "serviceTier": true, "images": true,
     });
     vec![
         json!({

@@ -1,9 +1,13 @@
 //! Questions that are answered.
 
+use bonded_kernel::Image;
 use serde_json::{Value, json};
 
 use crate::place::{Place, call};
 use crate::served::{Served, question, report};
+
+/// One pixel, as tools that draw write it.
+const PIXEL: &[u8] = include_bytes!("../../../../fuzz/seeds/image/pixel.png");
 
 #[test]
 fn the_server_is_healthy_and_its_models_are_the_agents_numbered_where_they_share_a_name() {
@@ -104,4 +108,34 @@ fn as_item(mut message: Value) -> Value {
             .for_each(|part| part["type"] = "input_text".into());
     }
     message
+}
+
+#[test]
+fn an_image_of_a_client_goes_with_the_goal_of_its_run_whichever_interface_it_uses() {
+    let pixel = Image::read(PIXEL).expect("a pixel");
+    let lines = vec![report("A pixel."); 2];
+    let served = Served::start(&[("a", lines)], &[]);
+    let chat = json!({ "model": "a", "messages": [{ "role": "user", "content": [
+        { "type": "text", "text": "what is this?" },
+        { "type": "image_url", "image_url": { "url": pixel.data_url(), "detail": "low" } },
+    ] }] });
+    let response = json!({ "model": "a", "input": [{ "role": "user", "content": [
+        { "type": "input_text", "text": "what is this?" },
+        { "type": "input_image", "image_url": pixel.data_url(), "detail": "auto" },
+    ] }] });
+    for (path, body) in [("/v1/chat/completions", chat), ("/v1/responses", response)] {
+        let reply = served.post(path, &body);
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let run = reply.header("x-bonded-run").expect("the run is named");
+        let entries = served.place.entries(run);
+        let started = &entries[0]["data"];
+        assert_eq!(
+            started["goal"],
+            "what is this?\n[image 1: image/png, 1x1, 69 bytes]"
+        );
+        let hash = pixel.blob().hash.to_string();
+        let expected =
+            json!([{ "blob": hash, "bytes": 69, "type": "image/png", "width": 1, "height": 1 }]);
+        assert_eq!(started["images"], expected, "{path}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Requests that are refused before anything runs.
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 use crate::http;
@@ -205,4 +207,39 @@ fn a_server_with_tokens_answers_only_those_who_have_one() {
     }
     assert_eq!(served.get("/health").status, 200);
     assert_eq!(served.place.statuses(), ["succeeded"; 2]);
+}
+
+#[test]
+fn nothing_is_fetched_for_a_client() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener
+        .set_nonblocking(true)
+        .expect("a listener can be asked");
+    let address = listener.local_addr().expect("a bound listener has one");
+    let url = format!("http://{address}/a.png");
+    let served = Served::start(&[("agent", vec![report("no")])], &[]);
+    let chat = json!([{ "type": "image_url", "image_url": { "url": url } }]);
+    let response = json!([{ "type": "input_image", "image_url": url }]);
+    for (path, body) in [
+        (
+            CHAT,
+            json!({ "model": "agent", "messages": [{ "role": "user", "content": chat }] }),
+        ),
+        (
+            RESPONSES,
+            json!({ "model": "agent", "input": [{ "role": "user", "content": response }] }),
+        ),
+    ] {
+        let reply = served.post(path, &body);
+        assert_eq!(reply.status, 400, "{reply:?}");
+        let error = &reply.json()["error"];
+        assert_eq!(error["code"], "unsupported_content");
+        assert!(
+            error["message"].to_string().contains("are not fetched"),
+            "{error}"
+        );
+    }
+    let asked = listener.accept().map(|(_, from)| from);
+    let nobody = asked.expect_err("nobody connects").kind();
+    assert_eq!(nobody, std::io::ErrorKind::WouldBlock);
 }

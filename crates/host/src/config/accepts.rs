@@ -7,8 +7,8 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use bonded_kernel::{
-    Accepts, CallIds, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
-    ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Effort, ImageInput, OutputLimitField, PenaltyField, SignedThoughts,
+    SystemRole, ThinkingForm, ThoughtReturn,
 };
 
 use super::ConfigError;
@@ -40,6 +40,7 @@ pub struct AcceptsConfig {
     parallel_tool_calls: Option<bool>,
     prompt_cache_key: Option<bool>,
     service_tier: Option<bool>,
+    images: Option<bool>,
 }
 
 /// Words of the configuration and what they mean; so with the tables below.
@@ -111,6 +112,7 @@ impl AcceptsConfig {
             parallel_tool_calls: entry.flag("parallelToolCalls"),
             prompt_cache_key: entry.flag("promptCacheKey"),
             service_tier: entry.flag("serviceTier"),
+            images: entry.flag("images"),
         }
     }
 
@@ -139,6 +141,7 @@ impl AcceptsConfig {
             parallel_tool_calls: self.parallel_tool_calls.or(other.parallel_tool_calls),
             prompt_cache_key: self.prompt_cache_key.or(other.prompt_cache_key),
             service_tier: self.service_tier.or(other.service_tier),
+            images: self.images.or(other.images),
         }
     }
 
@@ -203,6 +206,12 @@ impl AcceptsConfig {
         set(&mut accepts.parallel_tool_calls, &self.parallel_tool_calls);
         set(&mut accepts.prompt_cache_key, &self.prompt_cache_key);
         set(&mut accepts.service_tier, &self.service_tier);
+        match self.images {
+            Some(false) => accepts.images = ImageInput::None,
+            // What one counts for is not known of a model that was not known to take any.
+            Some(true) if !accepts.images.may_take() => accepts.images = ImageInput::Unknown,
+            Some(true) | None => {}
+        }
         accepts.check()?;
         Ok(accepts)
     }

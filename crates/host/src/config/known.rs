@@ -312,6 +312,7 @@ const ACCEPTS: ValueShape = Object(&[
         Bool,
         "Whether the setting serviceTier is accepted",
     ),
+    key("images", Bool, "Whether the model takes images"),
 ]);
 
 const OVERRIDES: ValueShape = Object(&[

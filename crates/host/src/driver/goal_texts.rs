@@ -2,7 +2,22 @@
 //!
 //! A process that takes the run up knows the log alone, and asks with the name.
 
-use bonded_kernel::{Mask, Message, Text};
+use bonded_kernel::{Image, Mask, Message, Run, Text};
+
+/// What a run was asked, as its log has it.
+#[derive(Debug)]
+pub(crate) struct AskedGoal {
+    /// Without secrets.
+    pub(crate) text: Text,
+    pub(crate) images: Vec<Image>,
+}
+
+impl AskedGoal {
+    /// Whether a run was asked just that.
+    pub(crate) fn is_of(&self, run: &Run) -> bool {
+        *run.goal() == self.text && run.images() == self.images
+    }
+}
 
 /// The goal and the system text as they were given, each with what the log has in its place.
 #[derive(Debug)]
@@ -59,7 +74,7 @@ impl GoalTexts {
     pub(super) fn messages(&self, messages: &[Message]) -> Vec<Message> {
         let mut messages = messages.to_vec();
         let goal = messages.iter_mut().rev().find_map(|message| match message {
-            Message::User { text } if *text == self.goal.kept => Some(text),
+            Message::User { text, .. } if *text == self.goal.kept => Some(text),
             Message::User { .. } | Message::Assistant { .. } | Message::Tool { .. } => None,
         });
         if let Some(text) = goal {

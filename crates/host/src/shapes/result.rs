@@ -5,7 +5,7 @@
 
 use crate::RunResult;
 use crate::accounting::{AccountKind, Booked, ModelAccount, ToolAccount};
-use bonded_kernel::{Message, Millis, Report, Run, TerminationKind};
+use bonded_kernel::{Image, Message, Millis, Report, Run, TerminationKind};
 use serde_json::{Map, Value, json};
 
 use super::json;
@@ -75,9 +75,18 @@ fn conversation(run: &Run) -> Value {
 /// Arguments of calls that are no JSON become null.
 pub fn message_value(message: &Message) -> Value {
     match message {
-        Message::User { text } => json!({ "role": "user", "content": text.as_str() }),
-        Message::Tool { call_id, text } => {
-            json!({ "role": "tool", "toolCallId": &**call_id, "content": text.as_str() })
+        Message::User { text, images } => {
+            let value = json!({ "role": "user", "content": text.as_str() });
+            with_images(value, images)
+        }
+        Message::Tool {
+            call_id,
+            text,
+            images,
+        } => {
+            let value =
+                json!({ "role": "tool", "toolCallId": &**call_id, "content": text.as_str() });
+            with_images(value, images)
         }
         Message::Assistant {
             text,
@@ -101,6 +110,25 @@ pub fn message_value(message: &Message) -> Value {
             value
         }
     }
+}
+
+/// What goes with a message; nothing where nothing does.
+fn with_images(mut value: Value, images: &[Image]) -> Value {
+    if !images.is_empty() {
+        value["images"] = images.iter().map(image_value).collect();
+    }
+    value
+}
+
+/// What is told of an image: what it is, and never its bytes.
+pub fn image_value(image: &Image) -> Value {
+    json!({
+        "type": image.format().as_str(),
+        "width": image.width(),
+        "height": image.height(),
+        "bytes": image.blob().bytes,
+        "hash": image.blob().hash,
+    })
 }
 
 /// One account as a line of the ledger has it.

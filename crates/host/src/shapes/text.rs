@@ -1,6 +1,6 @@
 //! Small texts: durations, numbers, ids, and long things made short.
 
-use bonded_kernel::{Held, Millis, Money, RunId, Usage};
+use bonded_kernel::{Held, Image, Millis, Money, RunId, Usage};
 
 /// The first line, cut to `max` characters.
 pub fn brief(text: &str, max: usize) -> String {
@@ -50,6 +50,15 @@ pub fn held(held: &Held) -> String {
         " used; {tokens} tokens{} held for {requests}",
         money.unwrap_or_default()
     )
+}
+
+/// What is told of an image, with enough of its hash to find it by.
+pub fn image(image: &Image) -> String {
+    let (kind, blob) = (image.format().as_str(), image.blob());
+    let bytes = usize::try_from(blob.bytes).unwrap_or(usize::MAX);
+    let hash = blob.hash.to_string();
+    let (width, height) = (image.width(), image.height());
+    format!("{kind} {width}x{height} {} {}", size(bytes), &hash[..12])
 }
 
 /// A number of things: `1 file`, `2 files`.

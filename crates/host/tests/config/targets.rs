@@ -6,8 +6,8 @@ use bonded_host::agent::{self, UnknownWindow};
 use bonded_host::config::Environment;
 use bonded_host::config::options::{Given, Sources, resolve};
 use bonded_kernel::{
-    Accepts, CallIds, Dialect, Effort, OutputLimitField, PenaltyField, SignedThoughts, SystemRole,
-    Target, ThinkingForm, ThoughtReturn,
+    Accepts, CallIds, Dialect, Effort, ImageInput, OutputLimitField, PenaltyField, SignedThoughts,
+    SystemRole, Target, ThinkingForm, ThoughtReturn,
 };
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn accepts(provider: &Value, model: &Value) -> Result<Accepts, String> {
 #[test]
 fn every_key_of_accepts_changes_what_is_known_and_no_other_thing() {
     type Change = fn(&mut Accepts);
-    let rows: [(Value, Change); 22] = [
+    let rows: [(Value, Change); 23] = [
         (json!({"temperature": false}), |it| {
             it.temperature_max = None;
         }),
@@ -120,6 +120,7 @@ fn every_key_of_accepts_changes_what_is_known_and_no_other_thing() {
             it.prompt_cache_key = false;
         }),
         (json!({"serviceTier": false}), |it| it.service_tier = false),
+        (json!({"images": false}), |it| it.images = ImageInput::None),
     ];
     for (said, change) in rows {
         let mut expected = Accepts::default();

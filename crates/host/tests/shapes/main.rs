@@ -10,7 +10,7 @@ use serde_json::Value;
 const PAGE: &str = include_str!("../../../../docs/json.md");
 
 /// Every kind of event with every field that it may have, in the newest format.
-const GOLDEN: &str = include_str!("../../../kernel/tests/golden/format-8.jsonl");
+const GOLDEN: &str = include_str!("../../../kernel/tests/golden/format-9.jsonl");
 
 /// The words in backticks of a part of the page.
 fn words(text: &str) -> BTreeSet<String> {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::defaults::{is_free, is_instant, is_zero};
 use super::held::Held;
+use crate::image::Image;
 use crate::money::Money;
 use crate::text::Text;
 use crate::usage::Usage;
@@ -50,6 +51,12 @@ pub struct ToolFinished {
     /// The stable code of what went wrong, where the run keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<Arc<str>>,
+    /// What the tool gave besides the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    /// Why the model is shown none of the images, where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images_withheld: Option<Arc<str>>,
 }
 
 impl ToolFinished {
@@ -69,6 +76,16 @@ impl ToolFinished {
             marked: false,
             sandbox: None,
             code: None,
+            images: vec![],
+            images_withheld: None,
+        }
+    }
+
+    /// The images that the model is shown.
+    pub fn images_shown(&self) -> &[Image] {
+        match self.images_withheld.is_some() || self.is_dropped() {
+            true => &[],
+            false => &self.images,
         }
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::RunConfig;
 use crate::hash::Hash;
 use crate::id::RunId;
+use crate::image::Image;
 use crate::policy;
 use crate::text::Text;
 use crate::tool::Catalog;
@@ -37,6 +38,9 @@ pub struct RunStarted {
     /// Whether it waits until another process takes it up: nothing is begun with its start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub queued: bool,
+    /// What goes with the goal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     #[serde(skip)]
     catalog: Option<Catalog>,
 }
@@ -54,6 +58,7 @@ impl RunStarted {
             refused: None,
             program: None,
             queued: false,
+            images: vec![],
             catalog: Some(catalog),
         }
     }

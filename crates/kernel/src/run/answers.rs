@@ -7,6 +7,7 @@ use super::{Run, ToolOutput};
 use crate::batch;
 use crate::context::REFUSED;
 use crate::event::{Call, Outcome, ToolFinished};
+use crate::image::{self, Image};
 use crate::paging;
 use crate::text::Text;
 use crate::tokens::MESSAGE_TOKENS;
@@ -21,7 +22,7 @@ impl Run {
             return;
         };
         if let Some(call) = calls.get(at) {
-            self.answer_call(call, text, outcome, 0, None);
+            self.answer_call(call, (text, &[]), outcome, 0, None);
         }
         self.pass(calls, at);
     }
@@ -31,7 +32,7 @@ impl Run {
         let tokens = self.tokens_of(call, &text, Outcome::Failed, 0);
         let has_room = exceeded(self, tokens).is_none();
         let text = if has_room { text } else { REFUSED.into() };
-        self.answer_call(call, &text, Outcome::Failed, 0, None);
+        self.answer_call(call, (&text, &[]), Outcome::Failed, 0, None);
     }
 
     /// Puts what came of a call before the model: where the provider has a place for it, or as a message
@@ -39,7 +40,7 @@ impl Run {
     pub(super) fn answer_call(
         &mut self,
         call: &Call,
-        text: &Text,
+        (text, images): (&Text, &[Image]),
         outcome: Outcome,
         latency_ms: u64,
         tokens: Option<u64>,
@@ -48,15 +49,21 @@ impl Run {
             return;
         }
         if call.member.is_some() {
-            return self.gather(call, text, outcome, latency_ms);
+            self.scratch.gathered_images.extend_from_slice(images);
+            let weight = self.meter.images_tokens(images);
+            return self.gather(call, text, outcome, latency_ms, weight);
         }
+        let of_members = std::mem::take(&mut self.scratch.gathered_images);
         let message = self.setup.answer(call, text, outcome, latency_ms);
+        let message = message.with_images(&of_members).with_images(images);
+        let weight = self.meter.images_tokens(message.images());
         let counted = tokens.filter(|_| call.tag.is_none());
         let charged = match counted {
-            Some(tokens) => tokens.saturating_add(MESSAGE_TOKENS),
+            Some(tokens) => tokens.saturating_add(MESSAGE_TOKENS).saturating_add(weight),
             None => self.meter.answer_tokens(&message),
         };
-        self.note_output(call, text, outcome, latency_ms, charged);
+        let images = (message.images().len(), weight);
+        self.note_output(call, text, images, (outcome, latency_ms), charged);
         let gathered = std::mem::take(&mut self.scratch.gathered);
         if !gathered.is_empty() {
             let whole = self.meter.message_tokens(&message);
@@ -66,24 +73,28 @@ impl Run {
         self.push(message, Some(charged));
     }
 
-    /// Notes that the next message of the conversation is the output of a call.
+    /// Notes that the next message of the conversation is the output of a call, with so many images.
     fn note_output(
         &mut self,
         call: &Call,
         text: &Text,
-        outcome: Outcome,
-        latency_ms: u64,
+        (images, images_tokens): (usize, u64),
+        (outcome, latency_ms): (Outcome, u64),
         charged: u64,
     ) {
         let edition = self.config().edition;
         // A window that is not known may be learned.
         let is_wanted = self.is_guarded() || edition.learns_windows();
-        if !Output::is_long(text) || !is_wanted || !edition.fills_windows() {
+        let is_worth_it = Output::is_long(text) || images > 0;
+        if !is_worth_it || !is_wanted || !edition.fills_windows() {
             return;
         }
         let handle = paging::handle(self.turn, self.phase.call_up());
         let pages = self.setup.paged_bytes_max().is_some();
-        let stub = paging::taken_out(text.len(), pages.then_some(&handle));
+        let mut stub = paging::taken_out(text.len(), pages.then_some(&handle));
+        if images > 0 {
+            stub.push_str(&format!("\n[images taken out with it: {images}]"));
+        }
         self.outputs.show(Output {
             message: self.messages().len(),
             turn: self.turn,
@@ -92,13 +103,22 @@ impl Run {
             charged,
             is_counted: false,
             stub: self.setup.answer(call, &stub.into(), outcome, latency_ms),
+            images_tokens,
         });
     }
 
     /// Puts the result of a member to those of its batch.
-    fn gather(&mut self, call: &Call, text: &Text, outcome: Outcome, latency_ms: u64) {
+    fn gather(
+        &mut self,
+        call: &Call,
+        text: &Text,
+        outcome: Outcome,
+        latency_ms: u64,
+        images_tokens: u64,
+    ) {
         let result = member_result(call, text, outcome, latency_ms);
-        let tokens = self.member_tokens(call, &result);
+        let words = self.member_tokens(call, &result);
+        let tokens = words.saturating_add(images_tokens);
         self.meter.context.add(tokens);
         self.scratch.gathered.push(result, tokens);
     }
@@ -148,7 +168,7 @@ impl Run {
 
     /// What the model is shown of an output, and its tokens where the host counted them. What the kernel
     /// itself says of a call is not enclosed.
-    pub(super) fn shown(&self, call: &Call, finished: &ToolFinished) -> (Text, Option<u64>) {
+    fn shown(&self, call: &Call, finished: &ToolFinished) -> (Text, Option<u64>) {
         let output = &finished.output;
         let is_own = finished.is_dropped() || finished.outcome == Outcome::Interrupted;
         // What the host counted is the whole.
@@ -162,6 +182,23 @@ impl Run {
         let more = self.meter.estimate_beyond(&shown, output);
         let tokens = counted.map(|tokens| tokens.saturating_add(more));
         (shown, tokens)
+    }
+
+    /// The same with a note of the images that are not shown.
+    pub(super) fn shown_with_note(
+        &self,
+        call: &Call,
+        finished: &ToolFinished,
+    ) -> (Text, Option<u64>) {
+        let (output, tokens) = self.shown(call, finished);
+        let why = finished.images_withheld.as_ref();
+        let Some(why) = why.filter(|_| !finished.is_dropped()) else {
+            return (output, tokens);
+        };
+        let note = image::stubs(&finished.images, why);
+        let more = self.meter.gauge.estimate(&note);
+        let tokens = tokens.map(|tokens| tokens.saturating_add(more));
+        (format!("{output}\n{note}").into(), tokens)
     }
 
     /// What the block around an output takes, where it is shown in one.

@@ -2,7 +2,6 @@
 
 use super::Run;
 use super::setup::sendable_name;
-use crate::budget;
 use crate::event::{Call, DecisionMade};
 use crate::model::{Message, MessageCall};
 use crate::prompt;
@@ -19,7 +18,7 @@ impl Run {
 
     /// Counts a message no more. What a provider counted with it is taken for what it was.
     pub(super) fn unsay(&mut self, message: &Message) {
-        self.tally.ledger.remove(budget::message_bytes(message));
+        self.tally.ledger.unsay(message);
         if self.is_guarded() {
             let tokens = self.meter.message_tokens(message);
             self.meter.context.uncounted(tokens, 0);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::summary::Summaries;
+use crate::image::Image;
 use crate::model::Message;
 use crate::prompt::{self, Conversation};
 use crate::text::Text;
@@ -25,9 +26,9 @@ pub(crate) struct Dialogue {
 }
 
 impl Dialogue {
-    pub(super) fn begin(goal: &Text) -> Self {
+    pub(super) fn begin(goal: &Text, images: &[Image]) -> Self {
         let mut conversation = Conversation::default();
-        conversation.push(Message::User { text: goal.clone() });
+        conversation.push(Message::user(goal.clone()).with_images(images));
         Self {
             conversation,
             notices: vec![],

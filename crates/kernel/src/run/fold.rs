@@ -293,8 +293,9 @@ impl Run {
                 self.collapse();
             }
             if !(is_report && finished.outcome == Outcome::Ok && call.tag.is_some()) {
-                let (output, tokens) = self.shown(call, finished);
-                self.answer_call(call, &output, finished.outcome, finished.latency_ms, tokens);
+                let (output, tokens) = self.shown_with_note(call, finished);
+                let shown = (&output, finished.images_shown());
+                self.answer_call(call, shown, finished.outcome, finished.latency_ms, tokens);
             }
         }
         self.pass(calls, at);

@@ -131,7 +131,7 @@ impl Run {
 
     fn say_what_was_said(&mut self) {
         for text in std::mem::take(&mut self.dialogue.said) {
-            self.push(Message::User { text }, None);
+            self.push(Message::user(text), None);
         }
     }
 
@@ -147,7 +147,7 @@ impl Run {
         self.say_what_was_said();
         if !given.goal.trim().is_empty() {
             let text = given.goal.clone();
-            self.push(Message::User { text }, None);
+            self.push(Message::user(text), None);
         }
         let message = self.messages().len().saturating_sub(1);
         let began = Used {
@@ -191,7 +191,14 @@ impl Run {
         self.dialogue.close();
         for call_id in self.dialogue.calls_without_answer() {
             let text = LEFT.into();
-            self.push(Message::Tool { call_id, text }, None);
+            self.push(
+                Message::Tool {
+                    call_id,
+                    text,
+                    images: vec![],
+                },
+                None,
+            );
         }
     }
 

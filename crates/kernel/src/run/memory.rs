@@ -28,7 +28,7 @@ impl Run {
             return;
         };
         let system = self.standing.system().unwrap_or(&self.setup.started.system);
-        let message = Message::User { text };
+        let message = Message::user(text);
         self.meter.restart(system, &message);
         let mut conversation = Conversation::default();
         conversation.push(message);

@@ -2,6 +2,8 @@
 
 use crate::context::{self, Context, Projection, RequestExtras};
 use crate::event::{Answer, RunStarted};
+use crate::image::Image;
+use crate::image_weights::ImageWeights;
 use crate::model::{Message, Offer};
 use crate::text::Text;
 use crate::tokens::{Gauge, MESSAGE_TOKENS};
@@ -17,6 +19,8 @@ pub(crate) struct Meter {
     pub(crate) schema: SchemaTokens,
     /// The target of the request under way, and what it was estimated at.
     estimate: Option<(u32, u64)>,
+    /// What images count for.
+    images: ImageWeights,
     /// The output that was estimated last, which comes to the conversation next: a long text is gone through once.
     weighed: Option<(Text, u64)>,
 }
@@ -50,6 +54,7 @@ impl Meter {
             context,
             gauge,
             schema,
+            images: ImageWeights::of(&started.config),
             estimate: None,
             weighed: None,
         }
@@ -65,14 +70,19 @@ impl Meter {
         let weighed = self.weighed.take();
         match (message, weighed) {
             (Message::Tool { text, .. }, Some((output, tokens))) if *text == output => {
-                MESSAGE_TOKENS + tokens
+                MESSAGE_TOKENS + tokens + self.images.of_message(message)
             }
             _ => self.message_tokens(message),
         }
     }
 
     pub(super) fn message_tokens(&self, message: &Message) -> u64 {
-        context::message_tokens(&self.gauge, message)
+        context::message_tokens(&self.gauge, message) + self.images.of_message(message)
+    }
+
+    /// What images are counted for.
+    pub(crate) fn images_tokens(&self, images: &[Image]) -> u64 {
+        self.images.tokens(images)
     }
 
     pub(super) fn text_tokens(&self, text: &str) -> u64 {
@@ -182,6 +192,7 @@ fn seed(started: &RunStarted, catalog: &Catalog, gauge: &Gauge) -> (Context, Sch
     let conversation = || message(&started.system) + message(&started.goal);
     let counted = started.counted;
     context.add(counted.map_or_else(conversation, |it| it.conversation));
+    context.add(ImageWeights::of(&started.config).tokens(&started.images));
     let terminal = catalog.specs().find(|spec| is_terminal(&spec.name));
     let terminal = terminal.map_or(0, |spec| {
         estimate(&spec.name) + estimate(&spec.description) + estimate(&spec.schema.to_string())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::event::{Outcome, Spent};
+use crate::image::Image;
 
 /// What a tool returned.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,4 +28,6 @@ pub struct ToolOutput {
     pub sandbox: Option<Arc<str>>,
     /// The stable code of what went wrong, where the call asks for it.
     pub code: Option<Arc<str>>,
+    /// What the tool gave besides the text.
+    pub images: Vec<Image>,
 }

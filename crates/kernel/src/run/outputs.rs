@@ -40,6 +40,8 @@ pub(crate) struct Output {
     pub(super) is_counted: bool,
     /// What stands in its place then.
     pub(super) stub: Message,
+    /// What the images count for that go with it.
+    pub(super) images_tokens: u64,
 }
 
 /// By what the room is weighed that an output leaves.
@@ -62,10 +64,11 @@ impl Output {
 
     pub(super) fn saved_bytes(&self) -> u64 {
         let stub_bytes = match &self.stub {
-            Message::User { text } | Message::Tool { text, .. } => text.len(),
+            Message::User { text, .. } | Message::Tool { text, .. } => text.len(),
             Message::Assistant { .. } => 0,
         };
-        self.text.len().saturating_sub(stub_bytes) as u64
+        let words = self.text.len().saturating_sub(stub_bytes) as u64;
+        words.saturating_add(self.images_tokens)
     }
 
     /// What it is estimated at beyond its stub.

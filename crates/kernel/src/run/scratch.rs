@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::batch::BatchResults;
 use crate::event::Call;
+use crate::image::Image;
 use crate::text::Text;
 
 /// What the calls of one reply need until they have ended.
@@ -11,6 +12,8 @@ use crate::text::Text;
 pub(crate) struct ReplyScratch {
     /// The results of the batch whose members run.
     pub(crate) gathered: BatchResults,
+    /// The images that its members gave.
+    pub(crate) gathered_images: Vec<Image>,
     /// The arguments of this turn's calls that held a secret, by the calls' places, as the model wrote them. They
     /// are in no log: a run that is replayed has none.
     pub(crate) unkept: BTreeMap<usize, Text>,

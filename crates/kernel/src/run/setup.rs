@@ -159,6 +159,7 @@ impl Setup {
             return Message::Tool {
                 call_id: call.id.clone(),
                 text: text.clone(),
+                images: vec![],
             };
         };
         let slot = Slot::of_id(&call.id);
@@ -180,9 +181,7 @@ impl Setup {
             },
             response: text,
         };
-        Message::User {
-            text: tool_response(&response).into(),
-        }
+        Message::user(tool_response(&response))
     }
 }
 

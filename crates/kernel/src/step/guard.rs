@@ -3,16 +3,23 @@
 //! Where a request does not fit, old outputs are taken out of the conversation first. Where that does not suffice the turn
 //! becomes the last one: nothing is offered any more but the call that ends the run.
 
+use std::sync::Arc;
+
 use super::Stepper;
 use crate::context::{self, DROPPED};
 use crate::event::{Blocked, ContextCompacted, ContextGuarded, Dropped, Event, GuardPoint};
+use crate::image::{self, Image, too_many_images};
+use crate::model::Message;
 use crate::paging;
 use crate::run::guard::{Guarded, View, exceeded, keeps_nothing_free, over, room};
-use crate::run::{TURNS_KEPT, ToolOutput};
+use crate::run::{Run, TURNS_KEPT, ToolOutput};
 
 /// Less than this of an output is not worth showing.
 const FITTED_TOKENS_MIN: u64 = 256;
 const FITTED_BYTES_MIN: u64 = 512;
+
+/// Why images are not shown that the window has no room for.
+const NO_ROOM: &str = "the context window has no room for it";
 
 /// What says how to read on has about so many.
 const FITTED_TOKENS_SPARE: u64 = 64;
@@ -125,6 +132,38 @@ impl Stepper<'_> {
             limit: blocked.limit,
             shown_bytes: self.fitting_bytes(output, tokens, &blocked),
         }))
+    }
+
+    /// Why the model is shown none of the images of an output, where it is not. Older outputs make room for them.
+    pub(super) fn withholds_images(
+        &mut self,
+        output: &ToolOutput,
+        tokens: u64,
+    ) -> Option<Arc<str>> {
+        if output.images.is_empty() {
+            return None;
+        }
+        let said = self.run.messages().iter().flat_map(Message::images);
+        let said = said.chain(&self.run.scratch.gathered_images);
+        if let Some(why) = too_many_images(said.chain(&output.images)) {
+            return Some(why.into());
+        }
+        let images = self.run.meter.images_tokens(&output.images);
+        let needed = self.needed(output, tokens.saturating_add(images));
+        let fits = |run: &Run| exceeded(run, needed).is_none();
+        let has_room = fits(self.run) || self.makes_room_for(needed) && fits(self.run);
+        (!has_room).then(|| NO_ROOM.into())
+    }
+
+    /// What goes with the words of an output: its images, or a note in their place.
+    pub(super) fn beside_the_words(&self, images: &[Image], withheld: Option<&str>) -> u64 {
+        match withheld {
+            None => self.run.meter.images_tokens(images),
+            Some(why) => {
+                let note = image::stubs(images, why);
+                self.run.meter.gauge.estimate(&note)
+            }
+        }
     }
 
     /// What the answers to the call that is up and to those after it add at least.

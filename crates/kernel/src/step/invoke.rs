@@ -252,7 +252,9 @@ impl Stepper<'_> {
         let tokens = output
             .tokens
             .unwrap_or_else(|| self.run.meter.gauge.estimate(&output.text));
-        let dropped = self.admit(&output, tokens);
+        let images_withheld = self.withholds_images(&output, tokens);
+        let beside = self.beside_the_words(&output.images, images_withheld.as_deref());
+        let dropped = self.admit(&output, tokens.saturating_add(beside));
         let shown_bytes = dropped.as_ref().and_then(|it| it.shown_bytes);
         let is_dropped = dropped.is_some() && shown_bytes.is_none();
         let text: Text = if is_dropped {
@@ -280,6 +282,8 @@ impl Stepper<'_> {
             marked: output.marked,
             sandbox: output.sandbox,
             code: output.code,
+            images: output.images,
+            images_withheld,
         })));
         if let Some(dropped) = dropped.filter(|_| is_dropped) {
             self.force_after_drop(&dropped);

@@ -167,7 +167,7 @@ impl World {
     /// Every text of the stored conversation, in order, with its role.
     pub(crate) fn conversation(&self) -> Vec<(&'static str, String)> {
         let told = self.run.messages().iter().map(|message| match message {
-            Message::User { text } => ("user", text.to_string()),
+            Message::User { text, .. } => ("user", text.to_string()),
             Message::Assistant { text, .. } => ("assistant", text.to_string()),
             Message::Tool { text, .. } => ("tool", text.to_string()),
         });

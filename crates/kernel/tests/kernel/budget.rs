@@ -315,8 +315,8 @@ proptest! {
 
 fn message_len(message: &Message) -> usize {
     match message {
-        Message::User { text } | Message::Assistant { text, .. } | Message::Tool { text, .. } => {
-            text.len()
-        }
+        Message::User { text, .. }
+        | Message::Assistant { text, .. }
+        | Message::Tool { text, .. } => text.len(),
     }
 }

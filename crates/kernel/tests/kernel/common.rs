@@ -383,7 +383,9 @@ impl World {
             .messages()
             .iter()
             .filter_map(|message| match message {
-                Message::Tool { call_id, text } => Some((call_id.to_string(), text.to_string())),
+                Message::Tool { call_id, text, .. } => {
+                    Some((call_id.to_string(), text.to_string()))
+                }
                 _ => None,
             });
         results.collect()

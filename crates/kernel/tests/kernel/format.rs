@@ -12,7 +12,7 @@ struct Golden {
     first_hash: &'static str,
 }
 
-const GOLDEN: [Golden; 8] = [
+const GOLDEN: [Golden; 9] = [
     Golden {
         format: 1,
         lines: include_str!("../golden/format-1.jsonl"),
@@ -52,6 +52,11 @@ const GOLDEN: [Golden; 8] = [
         format: 8,
         lines: include_str!("../golden/format-8.jsonl"),
         first_hash: "6c1d25d3bdec0b5de4328a2c59764dbe65df34e868ee9195ed83f57fc14f275e",
+    },
+    Golden {
+        format: 9,
+        lines: include_str!("../golden/format-9.jsonl"),
+        first_hash: "b3eae9091f9228770f225bc86d797f000ae71ec8c731008a21a142c132c9f331",
     },
 ];
 
@@ -152,6 +157,16 @@ fn words_of(golden: &Golden) -> BTreeSet<String> {
         words(&value, &mut found);
     }
     found
+}
+
+#[test]
+fn the_ninth_golden_file_has_every_field_that_came_with_it() {
+    let found = words_of(&GOLDEN[8]);
+    let words = "images images_withheld type width height image/png image/jpeg image/gif image/webp none area pixels most tiles base \
+         tile patches percent squares same";
+    for word in words.split_whitespace() {
+        assert!(found.contains(word), "{word}");
+    }
 }
 
 #[test]

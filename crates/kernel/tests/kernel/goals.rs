@@ -30,7 +30,7 @@ impl World {
     fn persons_words(&self) -> Vec<String> {
         let messages = self.run.messages().iter();
         let said = messages.filter_map(|message| match message {
-            Message::User { text } => Some(text.to_string()),
+            Message::User { text, .. } => Some(text.to_string()),
             Message::Assistant { .. } | Message::Tool { .. } => None,
         });
         said.collect()

@@ -58,7 +58,7 @@ impl Meter {
 
 fn message_tokens(message: &Message) -> u64 {
     4 + match message {
-        Message::User { text } | Message::Tool { text, .. } => estimated(text),
+        Message::User { text, .. } | Message::Tool { text, .. } => estimated(text),
         Message::Assistant {
             text,
             reasoning,

@@ -176,7 +176,7 @@ impl World {
     /// The one message of the request under way.
     pub(crate) fn message(&self) -> String {
         let request = request(&self.run).expect("the run is asking");
-        let [bonded_kernel::Message::User { text }] = request.messages else {
+        let [bonded_kernel::Message::User { text, .. }] = request.messages else {
             unreachable!("one message: {:?}", request.messages);
         };
         text.to_string()

@@ -11,7 +11,7 @@ use crate::looping_common::{Looped, change, looped, note, ram, search, state};
 #[derive(Clone, Debug)]
 enum Act {
     Says(String, Finish),
-    Returns(ToolOutput),
+    Returns(Box<ToolOutput>),
     Fails(FailureClass),
     Edits(&'static str),
     Wakes,
@@ -60,10 +60,10 @@ fn act() -> impl Strategy<Value = Act> {
     let files = vec!["{}", r#"{"state":"idle"}"#, r#"{"steps":[1],"a":null}"#];
     prop_oneof![
         10 => (said(), finish).prop_map(|(said, finish)| Act::Says(said, finish)),
-        8 => (outcome, code).prop_map(|(outcome, code)| Act::Returns(ToolOutput {
+        8 => (outcome, code).prop_map(|(outcome, code)| Act::Returns(Box::new(ToolOutput {
             code: code.map(Into::into),
             ..output(outcome, "r")
-        })),
+        }))),
         2 => class.prop_map(Act::Fails),
         2 => prop::sample::select(files).prop_map(Act::Edits),
         8 => Just(Act::Wakes),
@@ -94,7 +94,7 @@ fn perform(world: &mut World, act: Act) {
             finish,
             ..text(&said)
         })),
-        Act::Returns(output) => drop(world.returned(output)),
+        Act::Returns(output) => drop(world.returned(*output)),
         Act::Fails(class) => drop(world.fail(failure(class))),
         Act::Edits(file) => {
             let file = Memory::read(file).expect("an object");

@@ -20,6 +20,8 @@ mod format;
 mod goals;
 mod guard;
 mod guard_property;
+mod image_files;
+mod images;
 mod last_turn;
 mod learning;
 mod limits;

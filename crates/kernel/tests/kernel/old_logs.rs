@@ -135,7 +135,7 @@ fn opened(
         let body: Arc<[u8]> = body.as_bytes().into();
         let hash = hash.filter(|_| !changed);
         entries.push(Entry::open(header, hash, body, |hash| {
-            blobs.get(hash).cloned()
+            blobs.get(hash).cloned().map(Into::into)
         })?);
     }
     Ok(entries)

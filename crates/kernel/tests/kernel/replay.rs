@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bonded_kernel::{
-    AuditFault, BadEntry, BadLog, Effect, Entry, Event, FORMAT, GoalId, Hash, Head, Header, Millis,
-    Outcome, Run, RunId, TerminationKind, audit, next, replay, request,
+    AuditFault, BadEntry, BadLog, Blob, Effect, Entry, Event, FORMAT, GoalId, Hash, Head, Header,
+    Millis, Outcome, Run, RunId, TerminationKind, audit, next, replay, request,
 };
 use proptest::prelude::*;
 
@@ -36,13 +36,18 @@ fn header(entry: &Entry) -> Header {
 
 /// Writes a log as a store does, bodies and blobs, and reads it back.
 pub(crate) fn through_a_store(entries: &[Entry]) -> Result<Vec<Entry>, BadEntry> {
-    let mut blobs: BTreeMap<Hash, Arc<str>> = BTreeMap::new();
+    let mut blobs: BTreeMap<Hash, Blob> = BTreeMap::new();
     for entry in entries {
         for text in entry.event.clone().texts_mut() {
             if let Some(blob) = text.blob() {
                 assert_eq!(Hash::of(text.as_bytes()), blob.hash);
                 blobs.insert(blob.hash, text.as_str().into());
             }
+        }
+        for image in entry.event.images() {
+            let content = image.blob_content().expect("it is at hand");
+            assert_eq!(Hash::of(content.as_bytes()), image.blob().hash);
+            blobs.insert(image.blob().hash, Blob::read(content.as_bytes()));
         }
     }
     let open = |entry: &Entry| {

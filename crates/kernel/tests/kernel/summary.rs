@@ -113,7 +113,7 @@ fn a_summary_takes_the_place_of_what_is_old_and_the_run_goes_on() {
     );
     let messages = world.run.messages();
     assert_eq!(messages[0], before[0], "the goal stays");
-    let Message::User { text: shown } = &messages[1] else {
+    let Message::User { text: shown, .. } = &messages[1] else {
         unreachable!("{:?}", messages[1]);
     };
     assert!(shown.contains(SUMMARY) && shown.starts_with("System notice"));

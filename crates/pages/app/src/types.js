@@ -26,7 +26,7 @@
  *   limits: { timeMs: number | null, outputBytes: number | null }, reply: string, untrusted: boolean,
  *   sources: Source[], sourcesLeft?: number, may?: string[] }} Waiting
  * @typedef {{ role: string, text: string | { cut: Cut }, calls?: { id: string, tool: string, arguments: string }[],
- *   call?: string, isNew: boolean }} Message
+ *   call?: string, images?: { type: string, width: number, height: number, bytes: number, hash: string }[], isNew: boolean }} Message
  * @typedef {{ turn: number, total: number, firstNew: number | null, from: number, messages: Message[], tools: string[],
  *   estimatedTokens: number | null }} Saw
  * @typedef {{ version: string, kind: 'store' | 'agents' | 'workspace', has: string[],

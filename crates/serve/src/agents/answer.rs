@@ -231,6 +231,7 @@ pub(super) fn unusable(error: &HostError) -> AgentRefusal {
             AgentRefusal::failed(StatusCode::INTERNAL_SERVER_ERROR, "agent_unusable", message)
         }
         HostError::SecretGoal { .. } => AgentRefusal::bad_request("secret_goal", None, message),
+        HostError::Images(_) => AgentRefusal::bad_request("unsupported_content", None, message),
         HostError::BadLog { .. }
         | HostError::NoQueues
         | HostError::IdTaken { .. }

@@ -38,7 +38,7 @@ struct ChatBody {
     format: Option<String>,
 }
 
-/// One message; what is no text is refused.
+/// One message; what is neither text nor an image is refused.
 #[derive(Debug, Deserialize)]
 struct ChatMessage {
     role: String,
@@ -126,9 +126,9 @@ fn utterance(message: ChatMessage) -> Result<Utterance, AgentRefusal> {
         let text = message.content.map(MessageContent::into_result);
         return Ok(Utterance::returned(call, text.unwrap_or_default()));
     }
-    let text = match message.content {
-        Some(content) => content.into_text("messages")?,
-        None if role == Role::Assistant => String::new(),
+    let said = match message.content {
+        Some(content) => content.said_by(role, "messages")?,
+        None if role == Role::Assistant => Utterance::said(role, String::new()),
         None => {
             let message = format!("a message of the {} has no content", message.role);
             return Err(AgentRefusal::bad_request(
@@ -145,8 +145,8 @@ fn utterance(message: ChatMessage) -> Result<Utterance, AgentRefusal> {
         arguments: call.function.arguments,
     });
     Ok(match role {
-        Role::Assistant => Utterance::calling(text, calls.collect()),
-        _ => Utterance::said(role, text),
+        Role::Assistant => Utterance::calling(said.text, calls.collect()),
+        _ => said,
     })
 }
 

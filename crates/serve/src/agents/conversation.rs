@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use bonded_kernel::Image;
 use serde::Deserialize;
 
 use super::refusal::AgentRefusal;
@@ -27,6 +28,8 @@ pub(crate) struct Utterance {
     pub(crate) role: Role,
     /// The whole text; parts are joined by line breaks.
     pub(crate) text: String,
+    /// In their order.
+    pub(crate) images: Vec<Image>,
     /// What an assistant wanted to be executed.
     pub(super) calls: Vec<SaidCall>,
     /// Of a tool: the id of the call that returned this.
@@ -48,6 +51,7 @@ impl Utterance {
         Self {
             role,
             text,
+            images: vec![],
             calls: vec![],
             answers: None,
         }
@@ -71,7 +75,8 @@ impl Utterance {
 
     /// Whether there is nothing in it.
     fn is_empty(&self) -> bool {
-        self.text.trim().is_empty() && self.calls.is_empty() && self.answers.is_none()
+        let says_nothing = self.text.trim().is_empty() && self.images.is_empty();
+        says_nothing && self.calls.is_empty() && self.answers.is_none()
     }
 
     /// As it stands in the transcript; what returned from a call is named after its tool, by the call's id.
@@ -101,39 +106,104 @@ pub(super) enum MessageContent {
     Parts(Vec<ContentPart>),
 }
 
-/// A part of a message; only text can be given to an agent.
+/// A part of a message; text and images can be given to an agent.
 #[derive(Debug, Deserialize)]
 pub(super) struct ContentPart {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
     refusal: Option<String>,
+    image_url: Option<ImageUrl>,
+}
+
+/// An address, or an object that has one.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "image_url must be a text or an object with a url"
+)]
+enum ImageUrl {
+    Text(String),
+    Object { url: String },
 }
 
 impl MessageContent {
-    /// The text; what is no text cannot be given to an agent.
-    pub(super) fn into_text(self, param: &'static str) -> Result<String, AgentRefusal> {
+    /// What somebody said; what is neither text nor an image of the user's cannot be given to an agent.
+    pub(super) fn said_by(
+        self,
+        role: Role,
+        param: &'static str,
+    ) -> Result<Utterance, AgentRefusal> {
         let parts = match self {
-            Self::Text(text) => return Ok(text),
+            Self::Text(text) => return Ok(Utterance::said(role, text)),
             Self::Parts(parts) => parts,
         };
-        let texts = parts.into_iter().map(|part| match part.kind.as_str() {
-            "text" | "input_text" | "output_text" => Ok(part.text.unwrap_or_default()),
-            "refusal" => Ok(part.refusal.unwrap_or_default()),
-            other => {
-                let message =
-                    format!("a part of type {other:?} cannot be given to an agent; send text");
-                Err(AgentRefusal::bad_request(
-                    "unsupported_content",
-                    Some(param),
-                    message,
-                ))
+        let (mut texts, mut images) = (vec![], vec![]);
+        for part in parts {
+            match part.kind.as_str() {
+                "text" | "input_text" | "output_text" => texts.push(part.text.unwrap_or_default()),
+                "refusal" => texts.push(part.refusal.unwrap_or_default()),
+                "image_url" | "input_image" if role == Role::User => {
+                    images.push(image(part.image_url, param)?);
+                }
+                other => {
+                    let who = match role {
+                        Role::User => "",
+                        Role::Instruction | Role::Assistant | Role::Tool => {
+                            " of another than the user"
+                        }
+                    };
+                    let message = format!(
+                        "a part of type {other:?}{who} cannot be given to an agent; send text, or images in messages of the user"
+                    );
+                    return Err(unsupported(param, message));
+                }
             }
-        });
-        Ok(texts
-            .collect::<Result<Vec<String>, AgentRefusal>>()?
-            .join("\n"))
+        }
+        let text = texts.join("\n");
+        Ok(Utterance {
+            images,
+            ..Utterance::said(role, text)
+        })
     }
+}
+
+fn unsupported(param: &'static str, message: String) -> AgentRefusal {
+    AgentRefusal::bad_request("unsupported_content", Some(param), message)
+}
+
+/// An image that a client sends. Nothing is fetched for a client: the address must hold what it names.
+fn image(url: Option<ImageUrl>, param: &'static str) -> Result<Image, AgentRefusal> {
+    let (ImageUrl::Text(url) | ImageUrl::Object { url }) = url.ok_or_else(|| {
+        unsupported(
+            param,
+            "an image has no image_url; files by id are not kept here".into(),
+        )
+    })?;
+    let Some(data) = data_of(&url) else {
+        let message =
+            "an image is sent as data:image/png;base64,…; other addresses are not fetched";
+        return Err(unsupported(param, message.into()));
+    };
+    Image::read_base64(data).map_err(|bad| {
+        let message = format!("an image cannot be used: {bad}");
+        AgentRefusal::bad_request("bad_image", Some(param), message)
+    })
+}
+
+/// What stands behind the head of a `data:` address in base64. What kind of image it is, is what its bytes say.
+fn data_of(url: &str) -> Option<&str> {
+    let scheme = url.get(..5).filter(|it| it.eq_ignore_ascii_case("data:"))?;
+    let (head, data) = url[scheme.len()..].split_once(',')?;
+    head.to_ascii_lowercase()
+        .ends_with(";base64")
+        .then_some(data)
+}
+
+/// The images of a talk, in its order.
+pub(super) fn images(utterances: &[Utterance]) -> Vec<Image> {
+    let images = utterances.iter().flat_map(|it| &it.images);
+    images.cloned().collect()
 }
 
 impl MessageContent {
@@ -185,9 +255,10 @@ pub(super) fn no_call_id(param: &'static str) -> AgentRefusal {
     AgentRefusal::bad_request("no_call_id", Some(param), message)
 }
 
-/// Makes the goal of what was said.
+/// Makes the goal of what was said. Where an image stood is said in words, since all of them go before the goal.
 pub(super) fn goal(utterances: &[Utterance], param: &'static str) -> Result<String, AgentRefusal> {
-    let (instructions, talk): (Vec<&Utterance>, Vec<&Utterance>) = utterances
+    let named = with_images_named(utterances);
+    let (instructions, talk): (Vec<&Utterance>, Vec<&Utterance>) = named
         .iter()
         .filter(|it| !it.is_empty())
         .partition(|it| it.role == Role::Instruction);
@@ -217,6 +288,22 @@ pub(super) fn goal(utterances: &[Utterance], param: &'static str) -> Result<Stri
         goal.push_str(&texts.join("\n\n"));
     }
     Ok(goal)
+}
+
+/// The same with the numbers of the images in the texts.
+fn with_images_named(utterances: &[Utterance]) -> Vec<Utterance> {
+    let mut count = 0;
+    let mut named = utterances.to_vec();
+    for utterance in &mut named {
+        for image in &utterance.images {
+            count += 1;
+            let line = format!("[image {count}: {}]", image.described());
+            let parts = [utterance.text.as_str(), &line];
+            let parts: Vec<&str> = parts.into_iter().filter(|it| !it.is_empty()).collect();
+            utterance.text = parts.join("\n");
+        }
+    }
+    named
 }
 
 /// The agent is asked what the last message says, so there must be one.
@@ -272,6 +359,56 @@ mod tests {
                 Ok(expected)
             );
         }
+    }
+
+    /// One pixel.
+    const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01\0\0;";
+
+    fn said(role: Role, parts: serde_json::Value) -> Result<Utterance, AgentRefusal> {
+        let content: MessageContent = serde_json::from_value(parts).expect("parts");
+        content.said_by(role, "messages")
+    }
+
+    #[test]
+    fn an_image_goes_with_the_goal_and_is_named_where_it_stood() {
+        let url = Image::read(PIXEL).expect("a pixel").data_url();
+        let named = format!("image/gif, 1x1, {} bytes", PIXEL.len());
+        let chat = serde_json::json!([{ "type": "text", "text": "see" },
+            { "type": "image_url", "image_url": { "url": url } }]);
+        let response = serde_json::json!([{ "type": "input_image", "image_url": url }]);
+        let talk = [chat, response].map(|it| said(Role::User, it).expect("good parts"));
+        assert_eq!(images(&talk).len(), 2);
+        let expected = format!(
+            "What was said before:\n\n[user]\nsee\n[image 1: {named}]\n\nWhat is asked now:\n\n[image 2: {named}]"
+        );
+        assert_eq!(goal(&talk, "messages").as_deref(), Ok(expected.as_str()));
+    }
+
+    #[test]
+    fn an_image_that_would_have_to_be_fetched_or_is_none_is_refused() {
+        let pixel = Image::read(PIXEL).expect("a pixel").data_url();
+        let rows = [
+            (
+                Role::User,
+                "https://example.com/a.png",
+                "unsupported_content",
+            ),
+            (Role::User, "file:///etc/passwd", "unsupported_content"),
+            (Role::User, "data:image/png,abc", "unsupported_content"),
+            (Role::User, "data:image/png;base64,aGVsbG8=", "bad_image"),
+            (Role::User, "data:image/png;base64,???", "bad_image"),
+            (Role::User, "dätä", "unsupported_content"),
+            (Role::Instruction, &pixel, "unsupported_content"),
+            (Role::Assistant, &pixel, "unsupported_content"),
+        ];
+        for (role, url, code) in rows {
+            let parts = serde_json::json!([{ "type": "input_image", "image_url": url }]);
+            let refusal = said(role, parts).expect_err("it is refused");
+            assert_eq!(refusal.code, code, "{role:?} {url}");
+        }
+        let file = serde_json::json!([{ "type": "input_image", "file_id": "file-1" }]);
+        let refusal = said(Role::User, file).expect_err("nothing is kept");
+        assert_eq!(refusal.code, "unsupported_content");
     }
 
     #[test]

@@ -175,6 +175,7 @@ impl Model {
             None => self.agent.goal(assignment),
         };
         let mut goal = goal.map_err(|error| refused(&error, asked.param))?;
+        goal.images = conversation::images(&asked.utterances);
         goal.config.kept = self.kept.clone();
         goal.config.served = Some(served);
         let wants_progress = asked.stream.is_some_and(|stream| stream.progress);
@@ -193,7 +194,7 @@ impl Model {
     /// An agent whose input is JSON takes nothing beside it.
     fn input(&self, asked: &AgentRequest) -> Result<String, AgentRefusal> {
         let takes_json = self.takes_json();
-        let is_alone = matches!(asked.utterances.as_slice(), [only] if only.role == Role::User);
+        let is_alone = matches!(asked.utterances.as_slice(), [only] if only.role == Role::User && only.images.is_empty());
         if takes_json && !is_alone {
             let message = format!(
                 "the agent {:?} takes JSON: send it as the only message, the user's",

@@ -167,8 +167,7 @@ fn utterance(item: Item) -> Result<Option<Utterance>, AgentRefusal> {
         let message = format!("the content of a message cannot be read: {error}");
         AgentRefusal::bad_request("bad_body", Some("input"), message)
     })?;
-    let text = content.into_text("input")?;
-    Ok(Some(Utterance::said(role, text)))
+    content.said_by(role, "input").map(Some)
 }
 
 /// A call that the client repeats.

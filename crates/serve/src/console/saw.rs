@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_host::Host;
 use bonded_kernel::{
-    Entry, Event, Message, Offer, Request, Run, RunId, replay, replay_on, request,
+    Entry, Event, Image, Message, Offer, Request, Run, RunId, replay, replay_on, request,
 };
 use bonded_state::Store;
 use serde::Serialize;
@@ -57,6 +57,9 @@ struct MessageDto {
     /// The call that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<String>,
+    /// What went with the text; the bytes are in the store alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<ImageDto>,
     /// Whether the request of the turn before did not have it.
     is_new: bool,
 }
@@ -85,6 +88,30 @@ struct CallDto {
     id: String,
     tool: String,
     arguments: String,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Image"))]
+struct ImageDto {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    width: u32,
+    height: u32,
+    bytes: u64,
+    /// By BLAKE3.
+    hash: String,
+}
+
+impl ImageDto {
+    fn of(image: &Image) -> Self {
+        Self {
+            kind: image.format().as_str(),
+            width: image.width(),
+            height: image.height(),
+            bytes: image.blob().bytes,
+            hash: image.blob().hash.to_string(),
+        }
+    }
 }
 
 /// The messages of a request that are wanted.
@@ -309,13 +336,17 @@ impl MessageDto {
             text: TextDto::Whole(text.to_owned()),
             calls: vec![],
             call: None,
+            images: vec![],
             is_new,
         }
     }
 
     fn of(message: &Message, is_new: bool) -> Self {
         match message {
-            Message::User { text } => Self::plain("user", text, is_new),
+            Message::User { text, images } => Self {
+                images: images.iter().map(ImageDto::of).collect(),
+                ..Self::plain("user", text, is_new)
+            },
             Message::Assistant { text, calls, .. } => Self {
                 calls: calls
                     .iter()
@@ -327,8 +358,13 @@ impl MessageDto {
                     .collect(),
                 ..Self::plain("assistant", text, is_new)
             },
-            Message::Tool { call_id, text } => Self {
+            Message::Tool {
+                call_id,
+                text,
+                images,
+            } => Self {
                 call: Some(call_id.to_string()),
+                images: images.iter().map(ImageDto::of).collect(),
                 ..Self::plain("tool", text, is_new)
             },
         }

@@ -193,7 +193,7 @@ pub(super) fn start_run(append: &Append, connection: &Connection) -> rusqlite::R
 }
 
 pub(super) fn insert_blobs(append: &Append, connection: &Connection) -> rusqlite::Result<()> {
-    for (reference, text) in &append.blobs {
+    for (reference, content) in &append.blobs {
         let hash = reference.hash.as_bytes().as_slice();
         let is_known = connection
             .prepare_cached("SELECT 1 FROM blob WHERE hash = ?1")?
@@ -201,7 +201,7 @@ pub(super) fn insert_blobs(append: &Append, connection: &Connection) -> rusqlite
         if !is_known {
             connection
                 .prepare_cached("INSERT INTO blob (hash, bytes) VALUES (?1, ?2)")?
-                .execute(params![hash, text.as_bytes()])?;
+                .execute(params![hash, content.as_bytes()])?;
         }
     }
     Ok(())

@@ -1,8 +1,6 @@
 //! Copies of logs, from the file and into it. A run that is set aside has a word in the place of its holder that names no
 //! process.
 
-use std::sync::Arc;
-
 use bonded_kernel::{BadEntry, Entry, Event, GoalId, Hash, Head, RunId};
 use futures_util::future::{BoxFuture, join_all};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -160,7 +158,7 @@ fn last(
     };
     // Only the kind of the entry is asked for, and neither its hash nor its texts.
     row.hash = None;
-    let entry = row.open(run, goal, Hash::ZERO, |_| Some(Arc::from("")));
+    let entry = row.open(run, goal, Hash::ZERO, |_| Some("".into()));
     let has_ended = entry.is_ok_and(|entry| matches!(entry.event, Event::RunEnded(_)));
     Ok(LogEnd { head, has_ended })
 }
@@ -320,7 +318,7 @@ impl ReadingRoom {
     }
 
     fn take(&mut self, append: &Append) {
-        let bytes = append.blobs.iter().map(|(_, text)| text.len());
+        let bytes = append.blobs.iter().map(|(_, content)| content.len());
         let bytes: usize = bytes.sum();
         self.bytes = self
             .bytes

@@ -1,9 +1,8 @@
 //! Reading what the log holds.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use bonded_kernel::{BadEntry, Entry, GoalId, Hash, Head, RunId};
+use bonded_kernel::{BadEntry, Blob, Entry, GoalId, Hash, Head, RunId};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -171,7 +170,7 @@ pub(super) struct Log<'a> {
     connection: &'a Connection,
     run: &'a RunId,
     goal: &'a GoalId,
-    blobs: BTreeMap<Hash, Arc<str>>,
+    blobs: BTreeMap<Hash, Blob>,
 }
 
 impl<'a> Log<'a> {
@@ -242,14 +241,13 @@ impl<'a> Log<'a> {
 }
 
 /// The content of a blob; `None` if there is none or it is not what its hash says.
-fn read_blob(connection: &Connection, hash: &Hash) -> rusqlite::Result<Option<Arc<str>>> {
+fn read_blob(connection: &Connection, hash: &Hash) -> rusqlite::Result<Option<Blob>> {
     let content = connection
         .prepare_cached("SELECT bytes FROM blob WHERE hash = ?1")?
         .query_row([hash.as_bytes().as_slice()], |row| {
             let bytes = row.get_ref(0)?.as_blob()?;
             let is_intact = Hash::of(bytes) == *hash;
-            let text = std::str::from_utf8(bytes).ok().filter(|_| is_intact);
-            Ok(text.map(Arc::from))
+            Ok(is_intact.then(|| Blob::read(bytes)))
         })
         .optional()?;
     Ok(content.flatten())

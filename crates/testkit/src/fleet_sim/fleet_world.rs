@@ -159,6 +159,7 @@ impl<'a> Unfolding<'a> {
             let goal = Goal {
                 text: format!("reach the end of {run}").into(),
                 system: "Work with the tools.".into(),
+                images: vec![],
                 config: RunConfig {
                     limits: Limits {
                         turns_max: 100,

@@ -205,6 +205,7 @@ async fn drive(server: &ChatServer, model: &str, stream: bool) -> Run {
     let goal = Goal {
         text: "read the notes".into(),
         system: "be brief".into(),
+        images: vec![],
         config: RunConfig {
             output_tokens_max: 1000,
             limits: Limits {

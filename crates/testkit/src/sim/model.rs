@@ -292,7 +292,7 @@ fn room_tokens(request: &Request<'_>) -> Option<u64> {
 
 fn message_tokens(message: &Message) -> usize {
     let bytes = match message {
-        Message::User { text } | Message::Tool { text, .. } => text.len(),
+        Message::User { text, .. } | Message::Tool { text, .. } => text.len(),
         Message::Assistant { text, calls, .. } => {
             let calls = calls.iter();
             text.len()

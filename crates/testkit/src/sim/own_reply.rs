@@ -43,7 +43,7 @@ pub(crate) fn add_own_calls(
 /// The handle that the latest output which was cut names.
 fn told_handle(messages: &[Message]) -> Option<&str> {
     messages.iter().rev().find_map(|message| {
-        let (Message::User { text } | Message::Tool { text, .. }) = message else {
+        let (Message::User { text, .. } | Message::Tool { text, .. }) = message else {
             return None;
         };
         // In a batch the notice stands in JSON, with its quotes escaped.

@@ -147,6 +147,7 @@ async fn drive(host: &Host, process: &Process) -> Result<Run, HostError> {
     let goal = Goal {
         text: format!("reach the end of world {}", shared.seed).into(),
         system: "Work with the tools.".into(),
+        images: vec![],
         config: shared.plan.config.clone(),
     };
     if let Some(given) = shared.goal_to_give() {

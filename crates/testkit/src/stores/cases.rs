@@ -39,6 +39,21 @@ pub async fn what_was_appended_is_loaded_with_its_long_texts(world: &dyn World) 
     assert_eq!(with_first.count(), 2);
 }
 
+pub async fn what_was_appended_is_loaded_with_its_images(world: &dyn World) {
+    let store = world.open();
+    let mut log = Log::start("r", "look at this");
+    let image = log.turn_with_image("seen");
+    log.turn_with_image("seen again");
+    log.append_all(&*store).await;
+    let loaded = store.load(&log.id, 0).await.expect("it loads");
+    assert_eq!(loaded, log.entries());
+    let images: Vec<_> = loaded.iter().flat_map(|it| it.event.images()).collect();
+    assert_eq!(images.len(), 2);
+    for found in images {
+        assert_eq!(found.content(), image.content(), "byte for byte");
+    }
+}
+
 pub async fn loading_after_an_entry_gives_what_follows_it(world: &dyn World) {
     let store = world.open();
     let log = Log::with_turns("r", 3);

@@ -1,8 +1,8 @@
 //! Logs to append, made by the kernel itself.
 
 use bonded_kernel::{
-    Catalog, Entry, GoalGiven, Input, Limits, Millis, Outcome, Reply, ReplyCall, Run, RunConfig,
-    RunId, RunStarted, Step, Target, ToolEffect, ToolOutput, ToolSpec, start, step,
+    Catalog, Entry, GoalGiven, Image, Input, Limits, Millis, Outcome, Reply, ReplyCall, Run,
+    RunConfig, RunId, RunStarted, Step, Target, ToolEffect, ToolOutput, ToolSpec, start, step,
 };
 use bonded_state::{Store, StoreError};
 
@@ -13,6 +13,9 @@ pub struct Log {
     pub id: RunId,
     pub steps: Vec<Step>,
 }
+
+/// One pixel, whose bytes are no text.
+pub const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0....\0\0\0\x01IDAT\xff....\0\0\0\0IEND....";
 
 pub fn id(name: &str) -> RunId {
     RunId::new(name).expect("test ids are well formed")
@@ -79,6 +82,24 @@ impl Log {
             call: 0,
             output: Box::new(output),
         });
+    }
+
+    /// One turn whose call returned an image beside its text.
+    pub fn turn_with_image(&mut self, output: &str) -> Image {
+        let turn = self.turns() + 1;
+        self.reply("echo", format!(r#"{{"text":"turn {turn}"}}"#));
+        let image = Image::read(PIXEL).expect("a pixel is an image");
+        let output = ToolOutput {
+            text: output.into(),
+            images: vec![image.clone()],
+            ..ToolOutput::default()
+        };
+        self.take(Input::ToolReturned {
+            turn,
+            call: 0,
+            output: Box::new(output),
+        });
+        image
     }
 
     pub fn end(&mut self) {

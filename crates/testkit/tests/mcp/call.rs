@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use bonded_kernel::{Outcome, ToolEffect};
+use bonded_kernel::{Image, Outcome, ToolEffect};
+use bonded_testkit::stores::logs::PIXEL;
 use bonded_tools::mcp::McpNews;
 use serde_json::{Value, json};
 
@@ -53,7 +54,11 @@ async fn the_model_is_shown_the_text_itself() {
         (
             "picture",
             json!({}),
-            "[image, image/png, 3000 bytes]".into(),
+            format!(
+                "[image, image/png, 3000 bytes, not shown: it is not an image: only PNG, JPEG, GIF and WebP are taken]\n\
+                 [image 1: image/png, 1x1, {} bytes]",
+                PIXEL.len()
+            ),
         ),
     ] {
         assert_eq!(
@@ -62,6 +67,14 @@ async fn the_model_is_shown_the_text_itself() {
             "{tool} {arguments}"
         );
     }
+}
+
+#[tokio::test]
+async fn an_image_of_a_server_comes_beside_the_text() {
+    let world = World::new(&[]).await;
+    let output = world.call("picture", json!({})).await;
+    let pixel = Image::read(PIXEL).expect("a pixel is an image");
+    assert_eq!(output.images, [pixel]);
 }
 
 #[tokio::test]

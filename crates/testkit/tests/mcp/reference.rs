@@ -85,7 +85,7 @@ fn everything() -> [(&'static str, Value, &'static str); 4] {
     [
         ("echo", json!({ "message": "through" }), "through"),
         ("get-sum", json!({ "a": 20, "b": 22 }), "42"),
-        ("get-tiny-image", json!({}), "[image, image/png"),
+        ("get-tiny-image", json!({}), "[image 1: image/png"),
         ("get-structured-content", weather, "temperature"),
     ]
 }

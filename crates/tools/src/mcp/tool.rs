@@ -76,7 +76,7 @@ impl McpTool {
         if shown.is_error {
             return Err(ToolFault::new(TOOL_FAILED, shown.text));
         }
-        Ok(ToolValue::Text(shown.text))
+        Ok(ToolValue::shown(shown.text, shown.images))
     }
 
     /// What the server makes in a call that a person approved stays; what it made otherwise is put aside.
@@ -97,7 +97,10 @@ impl McpTool {
         };
         let note: String = put_aside.chars().take(NOTE_CHARS_MAX).collect();
         match ran {
-            Ok(value) => Ok(ToolValue::Text(format!("{value}\n\n(sandbox: {note})"))),
+            Ok(value) => {
+                let text = format!("{value}\n\n(sandbox: {note})");
+                Ok(ToolValue::shown(text, value.images()))
+            }
             Err(fault) => Err(ToolFault::new(
                 fault.code,
                 format!("{} (sandbox: {note})", fault.message),

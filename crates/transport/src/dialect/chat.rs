@@ -18,7 +18,7 @@ mod wire;
 
 use bonded_kernel::{CallIds, Target, ThinkingForm};
 
-use super::definition::Definition;
+use super::definition::{Definition, EVERY_IMAGE};
 use super::fit::Rules;
 use super::ids::{NINE, SHORT};
 use crate::address::url_under;
@@ -54,6 +54,7 @@ pub(super) const DEFINITION: Definition = Definition {
         CallIds::Short => Some(&SHORT),
         CallIds::Nine => Some(&NINE),
     },
+    images: &EVERY_IMAGE,
     completion_url: |target: &Target| url_under(&target.endpoint, &["chat", "completions"]),
     resource_url: url_under,
     address_names_model: false,

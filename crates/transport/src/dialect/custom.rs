@@ -73,9 +73,7 @@ fn sample(target: &Target) -> Value {
         sandbox: None,
         resource: None,
     };
-    let messages = [Message::User {
-        text: "sample".into(),
-    }];
+    let messages = [Message::user("sample")];
     let request = Request {
         target,
         system: "sample",

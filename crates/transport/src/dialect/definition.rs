@@ -1,6 +1,6 @@
 //! What makes a dialect: one value for each, which stands in its own module.
 
-use bonded_kernel::{Accepts, Failure, Reply, Request, Target, ThinkingForm};
+use bonded_kernel::{Accepts, Failure, ImageFormat, Reply, Request, Target, ThinkingForm};
 use serde_json::value::RawValue;
 use url::Url;
 
@@ -10,6 +10,14 @@ use super::ids::IdForm;
 
 /// A header's name and its value.
 pub(crate) type Beta = (&'static str, &'static str);
+
+/// Every kind of image that a run can hold.
+pub(crate) const EVERY_IMAGE: [ImageFormat; 4] = [
+    ImageFormat::Png,
+    ImageFormat::Jpeg,
+    ImageFormat::Gif,
+    ImageFormat::Webp,
+];
 
 /// Everything that tells one dialect from the others. All of it is pure.
 #[derive(Debug)]
@@ -28,6 +36,8 @@ pub(crate) struct Definition {
     pub(crate) tools: Rules,
     /// What the ids of calls must look like, where anything is demanded.
     pub(crate) call_ids: fn(&Accepts) -> Option<&'static IdForm>,
+    /// The kinds of images that it has words for.
+    pub(crate) images: &'static [ImageFormat],
     /// Where a request goes.
     pub(crate) completion_url: fn(&Target) -> Result<Url, Failure>,
     /// The address of another resource under an endpoint.

@@ -6,7 +6,7 @@ mod encode;
 mod stream;
 mod wire;
 
-use bonded_kernel::{Failure, Target, ThinkingForm};
+use bonded_kernel::{Failure, ImageFormat, Target, ThinkingForm};
 use url::Url;
 
 use super::accepted::leave_out_choices;
@@ -42,6 +42,7 @@ pub(super) const DEFINITION: Definition = Definition {
     tools: TOOLS,
     // It is told only the ids that it gave.
     call_ids: |_| None,
+    images: &[ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Webp],
     completion_url,
     resource_url: url_under,
     address_names_model: true,

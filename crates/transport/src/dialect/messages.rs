@@ -10,7 +10,7 @@ mod wire;
 use bonded_kernel::{Target, ThinkingForm};
 
 use super::accepted::leave_out_choices;
-use super::definition::Definition;
+use super::definition::{Definition, EVERY_IMAGE};
 use super::fit::Rules;
 use super::ids::{IdForm, SHORT};
 use crate::address::versioned_url_under;
@@ -51,6 +51,7 @@ pub(super) const DEFINITION: Definition = Definition {
     render_tools,
     tools: TOOLS,
     call_ids: |_| Some(&CALL_IDS),
+    images: &EVERY_IMAGE,
     completion_url: |target: &Target| versioned_url_under(&target.endpoint, &["messages"]),
     resource_url: versioned_url_under,
     address_names_model: false,

@@ -10,7 +10,7 @@ mod wire;
 use bonded_kernel::{Target, ThinkingForm};
 
 use super::accepted::leave_out_choices;
-use super::definition::Definition;
+use super::definition::{Definition, EVERY_IMAGE};
 use super::ids::{IdForm, SHORT};
 use crate::address::url_under;
 use decode::decode;
@@ -33,6 +33,7 @@ pub(super) const DEFINITION: Definition = Definition {
     render_tools,
     tools: super::chat::STRICTEST,
     call_ids: |_| Some(&CALL_IDS),
+    images: &EVERY_IMAGE,
     completion_url: |target: &Target| url_under(&target.endpoint, &["responses"]),
     resource_url: url_under,
     address_names_model: false,

@@ -35,7 +35,7 @@ fn a_family_is_known_by_the_models_name_in_every_spelling() {
         ("gpt-6-astra", "gpt-6-astra*"),
         ("gpt-7", "gpt-*"),
         ("gpt-oss-20b", "gpt-oss*"),
-        ("o4-mini-2025-04-16", "o1"),
+        ("o4-mini-2025-04-16", "o4-mini*"),
         ("o3", "o1"),
         ("o3-deep-research", "o?-*"),
         ("gpt-4o-mini", "gpt-4o-mini*"),

@@ -9,7 +9,8 @@ pub(crate) mod sdk;
 use std::sync::Arc;
 
 use bonded_kernel::{
-    Catalog, Dialect, Message, MessageCall, Offer, Reply, Request, Target, ToolEffect, ToolSpec,
+    Catalog, Dialect, Image, Message, MessageCall, Offer, Reply, Request, Target, ToolEffect,
+    ToolSpec,
 };
 use bonded_transport::dialect;
 use serde_json::Value;
@@ -93,7 +94,23 @@ impl Conversation {
 }
 
 pub(crate) fn user(text: &str) -> Message {
-    Message::User { text: text.into() }
+    Message::user(text)
+}
+
+/// One pixel as a GIF and as a PNG, without its checksums.
+pub(crate) const GIF: &[u8] = b"GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01\0\0;";
+pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0....\0\0\0\x01IDAT.....\0\0\0\0IEND....";
+
+/// A message of a person or a tool with images.
+pub(crate) fn with_images(mut message: Message, files: &[&[u8]]) -> Message {
+    let read = |file: &&[u8]| Image::read(*file).expect("a pixel");
+    match &mut message {
+        Message::User { images, .. } | Message::Tool { images, .. } => {
+            images.extend(files.iter().map(read));
+        }
+        Message::Assistant { .. } => {}
+    }
+    message
 }
 
 pub(crate) fn assistant(text: &str, calls: &[(&str, &str, &str)]) -> Message {
@@ -170,6 +187,7 @@ pub(crate) fn tool(call_id: &str, text: &str) -> Message {
     Message::Tool {
         call_id: call_id.into(),
         text: text.into(),
+        images: vec![],
     }
 }
 

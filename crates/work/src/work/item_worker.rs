@@ -226,6 +226,7 @@ impl ItemWorker {
             text: run.goal().clone(),
             system: run.system().clone(),
             config: run.config().clone(),
+            images: run.images().to_vec(),
         };
         let driven = Box::pin(host.run_as(run.id().clone(), goal, end)).await;
         match guard.fault() {

@@ -108,6 +108,7 @@ pub async fn replay_item(
         text: started.goal,
         system: started.system,
         config,
+        images: started.images,
     };
     let ended = host.run(run.run_id.clone(), goal, cancel).await?;
     let termination = ended.termination();

@@ -7,6 +7,7 @@ import { duration } from '../lib/time.js';
 import { runPath } from '../router.js';
 import { Badge, Icon } from './icon.js';
 import { DiffView } from './diff.js';
+import { ImageList } from './images.js';
 import { JsonView } from './json.js';
 import { FoldedText, LongText, PagedText, nameOf, useWhole } from './longtext.js';
 import { Line, safe } from './untrusted.js';
@@ -86,7 +87,7 @@ function Output({ call, runId, isTainted }) {
   const size = cutOf(call.output)?.bytes ?? new TextEncoder().encode(String(call.output)).length;
   return html`<div class=${isTainted ? 'orig' : ''}>
     ${isTainted ? html`<div class="orig-head"><${Icon} name="taint" />untrusted output, ${bytes(size)}</div>` : html`<span class="label">Output, ${bytes(size)}${call.cutFromBytes ? `, cut from ${bytes(call.cutFromBytes)}` : ''}</span>`}
-    <div class="orig-body"><${OutputBody} whole=${whole} place=${place} call=${call} /></div></div>`;
+    <div class="orig-body"><${OutputBody} whole=${whole} place=${place} call=${call} /><${ImageList} images=${call.images} withheld=${call.withheld} /></div></div>`;
 }
 
 /** @param {{ whole: any, place: { runId: string, seq: number }, call: Call }} props */

@@ -13,6 +13,7 @@ import { entriesWord } from './outline.js';
 import { Badge, Icon, StateBadge } from './icon.js';
 import { Dialog } from './dialog.js';
 import { Failed } from './states.js';
+import { ImageList } from './images.js';
 import { useKeys } from './keys.js';
 import { FoldedText } from './longtext.js';
 import { safe } from './untrusted.js';
@@ -54,6 +55,7 @@ export function RunHead({ store, run, turns, selected, isUntrusted }) {
   return html`<div class="head">
     <div class="top"><div class="grow"><h1 class="u">${safe(goal.slice(0, 600))}${goal.length > 600 ? ' …' : ''}</h1></div><${Actions} store=${store} run=${run} turn=${selected.turn} /></div>
     ${goal.length > 600 && html`<details><summary>The whole goal</summary><${FoldedText} text=${goal} isProse=${true} /></details>`}
+    <${ImageList} images=${store.log.started?.images} />
     <div class="meta"><${StateBadge} status=${run.status} ended=${run.termination?.kind} word=${word} />
       ${(run.untrusted || taint) && html`<${Badge} tone="taint" icon="taint">Untrusted data${taint ? ` since turn ${taint.turn}` : ''}<//>`}
       <span>${run.agent ?? 'built-in agent'}</span><span class="mono">${run.models?.join(', ') || run.model || ''}</span><span class="mono u">${safe(run.directory ?? '')}</span>

@@ -12,7 +12,7 @@
  *   effect: string, invokedAt: number | null, invokedSeq: number | null, finishedAt: number | null,
  *   finishedSeq: number | null, outcome: string | null, output: any, latencyMs: number | null, cutFromBytes: number | null,
  *   sandbox: string, marked: any, skipped: string | null, repaired: any | null, review: Review | null,
- *   progress: string[], dropped: any | null }} Call
+ *   progress: string[], dropped: any | null, images: any, withheld: any }} Call
  * @typedef {{ seq: number, at: number, kind: string, data: any }} Mark
  * @typedef {{ at: number, before: number, isCrash: boolean, turn: number }} Resumed
  * @typedef {{ turn: number, first: number, last: number, startedAt: number, endedAt: number, attempts: Attempt[],
@@ -31,7 +31,7 @@ const newTurn = (turn, entry) => ({
 const newCall = (index, tool, seq) => ({
   index, id: '', tool, arguments: '', seq, refused: null, effect: '', invokedAt: null, invokedSeq: null, finishedAt: null,
   finishedSeq: null, outcome: null, output: null, latencyMs: null, cutFromBytes: null, sandbox: '', marked: null,
-  skipped: null, repaired: null, review: null, progress: [], dropped: null,
+  skipped: null, repaired: null, review: null, progress: [], dropped: null, images: null, withheld: null,
 });
 
 /** A log that is partly here. */
@@ -189,6 +189,7 @@ const FOLDS = {
       finishedAt: at, finishedSeq: seq, outcome: data.outcome ?? 'ok', output: data.output ?? '',
       latencyMs: data.latency_ms ?? null, cutFromBytes: data.cut_from_bytes ?? null, sandbox: data.sandbox ?? call.sandbox,
       marked: data.marked ?? null, dropped: data.dropped ?? null,
+      images: data.images ?? null, withheld: data.images_withheld ?? null,
     });
   },
   review_asked(turn, { seq, at, data }) {

@@ -8,6 +8,7 @@ import { count, counted } from '../lib/numbers.js';
 import { cutOf, gist, textOf } from '../lib/calls.js';
 import { Icon } from '../components/icon.js';
 import { useKeys } from '../components/keys.js';
+import { ImageList } from '../components/images.js';
 import { Failed, Loading } from '../components/states.js';
 import { FoldedText } from '../components/longtext.js';
 import { Line, safe } from '../components/untrusted.js';
@@ -97,6 +98,7 @@ function MessageView({ message }) {
     <span class=${isTainted ? 'who c-taint' : 'who'}>${isTainted && html`<${Icon} name="taint" />`} ${role === 'user' ? 'goal' : role}${isNew && html`<span class="sr">, new</span>`}</span>
     <div class="msg-body">${isOpen || !isLong ? html`<${FoldedText} text=${text} isProse=${role !== 'tool'} />` : html`<span class="cut mid block"><${Line} text=${text.slice(0, 300)} /></span>`}
       ${cut && html`<span class="dim tiny">the beginning of ${count(cut.bytes)} bytes; all of it is in the log</span>`}
+      <${ImageList} images=${message.images} />
       ${calls?.map((it) => html`<div key=${it.id} class="small"><b class="mono">${it.tool}</b> <span class="mono dim u">${safe(gist(it.arguments))}</span></div>`)}</div>
     ${isLong ? html`<button class="link tiny" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>${isOpen ? 'fold' : `${count(text.length)} letters`}</button>` : html`<span class="tiny dim">${count(text.length)}</span>`}</div>`;
 }

@@ -61,6 +61,7 @@ pub async fn steps_are_read_as_they_were_appended(world: &dyn World) {
     let store = world.open();
     let mut log = Log::with_turns("r", 3);
     log.turn(&long("a long output "));
+    log.turn_with_image("seen");
     let other = Log::with_turns("s", 1);
     log.append_all(&*store).await;
     other.append_all(&*store).await;
@@ -109,7 +110,7 @@ pub async fn a_copy_is_the_same_log_and_nobody_continues_it(world: &dyn World) {
     let store = world.open();
     let mut log = Log::with_turns("r", 2);
     log.turn(&long("twice "));
-    log.turn(&long("twice "));
+    log.turn_with_image(&long("twice "));
     let mut ended = Log::with_turns("s", 1);
     ended.end();
     let last = log.steps.len() - 1;

@@ -40,7 +40,12 @@ pub(super) fn encode(request: &Request<'_>, tools: Option<&RawValue>) -> Vec<u8>
 /// A little more than the texts themselves, so that the buffer seldom grows.
 fn size_hint(request: &Request<'_>) -> usize {
     let messages = request.messages.iter().map(|message| match message {
-        Message::User { text } | Message::Tool { text, .. } => text.len(),
+        Message::User { text, images } | Message::Tool { text, images, .. } => {
+            let images = images
+                .iter()
+                .map(|it| it.blob().bytes as usize * 4 / 3 + 128);
+            text.len() + images.sum::<usize>()
+        }
         Message::Assistant { text, calls, .. } => {
             let arguments = calls.iter().map(|call| call.arguments.len() + 128);
             text.len() + arguments.sum::<usize>()

@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 
 use bonded_kernel::{
-    Accepts, Message, MessageCall, Request, SystemRole, Target, Text, ThoughtReturn,
+    Accepts, Image, Message, MessageCall, Request, SystemRole, Target, Text, ThoughtReturn,
 };
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -38,8 +38,12 @@ pub(super) fn messages<'a>(
     }
     for message in request.messages {
         match message {
-            Message::User { text } => list.user(Cow::Borrowed(text)),
-            Message::Tool { call_id, text } => list.tool(call_id, text),
+            Message::User { text, images } => list.user(ContentOut::new(text.as_str(), images)),
+            Message::Tool {
+                call_id,
+                text,
+                images,
+            } => list.tool(call_id, text, images),
             Message::Assistant {
                 text,
                 reasoning,
@@ -56,7 +60,10 @@ pub(super) fn messages<'a>(
                 };
                 let silent = content_text.is_empty() && !calls.is_empty();
                 list.assistant(MessageOut {
-                    content: (!silent).then_some(Cow::Borrowed(content_text)),
+                    content: match silent {
+                        true => ContentOut::default(),
+                        false => ContentOut::new(content_text, &[]),
+                    },
                     tool_calls: CallsOut { calls, ids },
                     reasoning_content: content,
                     reasoning_details: details,
@@ -67,7 +74,7 @@ pub(super) fn messages<'a>(
     }
     list.release();
     if !request.notices.is_empty() {
-        list.user(request.notices.join("\n").into());
+        list.user(ContentOut::new(request.notices.join("\n"), &[]));
     }
     list.messages
 }
@@ -81,7 +88,7 @@ struct List<'a> {
     /// How many calls of the last message that has some are not answered yet.
     open: usize,
     /// What a person said meanwhile: answers follow their calls at once.
-    held: Vec<Cow<'a, str>>,
+    held: Vec<ContentOut<'a>>,
 }
 
 impl<'a> List<'a> {
@@ -97,28 +104,37 @@ impl<'a> List<'a> {
     }
 
     /// Held back while calls are open, since an answer must follow its call at once.
-    fn user(&mut self, text: Cow<'a, str>) {
+    fn user(&mut self, content: ContentOut<'a>) {
         if self.open > 0 {
-            return self.held.push(text);
+            return self.held.push(content);
         }
         let accepts = self.accepts;
         match self.messages.last_mut() {
-            Some(last) if accepts.alternates && last.role == "user" => return last.join(text),
+            Some(last) if accepts.alternates && last.role == "user" => {
+                return last.content.join(content);
+            }
             Some(last) if !accepts.user_after_tool && last.role == "tool" => {
                 self.messages
                     .push(MessageOut::new("assistant", BRIDGE, self.ids));
             }
             _ => {}
         }
-        self.messages.push(MessageOut::new("user", text, self.ids));
+        self.messages.push(MessageOut {
+            content,
+            ..MessageOut::new("user", "", self.ids)
+        });
     }
 
-    /// The last answer lets go of what was held.
-    fn tool(&mut self, call_id: &'a str, text: &'a str) {
+    /// The last answer lets go of what was held. An answer is words alone: images follow as if a person had shown them.
+    fn tool(&mut self, call_id: &'a str, text: &'a str, images: &'a [Image]) {
         self.messages.push(MessageOut {
             tool_call_id: Some(self.ids.sent(call_id)),
             ..MessageOut::new("tool", text, self.ids)
         });
+        if !images.is_empty() {
+            let named = format!("Images of the tool call {}:", self.ids.sent(call_id));
+            self.held.push(ContentOut::new(named, images));
+        }
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
             self.release();
@@ -147,8 +163,8 @@ impl<'a> List<'a> {
         if self.held.is_empty() {
             return;
         }
-        for text in std::mem::take(&mut self.held) {
-            self.user(text);
+        for content in std::mem::take(&mut self.held) {
+            self.user(content);
         }
     }
 
@@ -171,11 +187,70 @@ impl<'a> List<'a> {
     }
 }
 
+/// What a message says: a text, or parts where images go with it, which stand before the words about them.
+#[derive(Default)]
+struct ContentOut<'a> {
+    text: Option<Cow<'a, str>>,
+    images: Vec<&'a Image>,
+}
+
+impl<'a> ContentOut<'a> {
+    fn new(text: impl Into<Cow<'a, str>>, images: &'a [Image]) -> Self {
+        Self {
+            text: Some(text.into()),
+            images: images.iter().collect(),
+        }
+    }
+
+    /// With a blank line between, as people write paragraphs.
+    fn join(&mut self, other: Self) {
+        self.images.extend(other.images);
+        match (&mut self.text, other.text) {
+            (_, None) => {}
+            (Some(content), Some(text)) if !content.is_empty() => {
+                let content = content.to_mut();
+                content.push_str("\n\n");
+                content.push_str(&text);
+            }
+            (content, text) => *content = text,
+        }
+    }
+}
+
+impl Serialize for ContentOut<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.images.is_empty() {
+            return self.text.serialize(serializer);
+        }
+        let images = self.images.iter().map(|image| ChatPart::ImageUrl {
+            image_url: ImageUrl {
+                url: image.data_url(),
+            },
+        });
+        let text = self.text.as_deref().filter(|text| !text.is_empty());
+        let text = text.map(|text| ChatPart::Text { text });
+        serializer.collect_seq(images.chain(text))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ChatPart<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl },
+}
+
+/// The image itself: nothing has to be fetched.
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
 /// A message on the wire. `content` is written as null beside calls, and never left out.
 #[derive(Serialize)]
 pub(super) struct MessageOut<'a> {
     role: &'static str,
-    content: Option<Cow<'a, str>>,
+    content: ContentOut<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,7 +265,7 @@ impl<'a> MessageOut<'a> {
     fn new(role: &'static str, content: impl Into<Cow<'a, str>>, ids: &'a Ids) -> Self {
         Self {
             role,
-            content: Some(content.into()),
+            content: ContentOut::new(content, &[]),
             reasoning_content: None,
             tool_call_id: None,
             tool_calls: CallsOut { calls: &[], ids },
@@ -200,19 +275,10 @@ impl<'a> MessageOut<'a> {
 
     /// No content and an empty one are the same to this.
     fn is_silent(&self) -> bool {
-        self.content.as_ref().is_none_or(|text| text.is_empty())
-    }
-
-    /// With a blank line between, as people write paragraphs.
-    fn join(&mut self, text: Cow<'a, str>) {
-        match &mut self.content {
-            Some(content) if !content.is_empty() => {
-                let content = content.to_mut();
-                content.push_str("\n\n");
-                content.push_str(&text);
-            }
-            content => *content = Some(text),
-        }
+        self.content
+            .text
+            .as_ref()
+            .is_none_or(|text| text.is_empty())
     }
 
     /// Whether another message of the same side can become a part of this one.
@@ -225,9 +291,7 @@ impl<'a> MessageOut<'a> {
     /// The thought of the second message replaces that of the first, as it belongs to the calls that come with
     /// it.
     fn go_on(&mut self, next: Self) {
-        if let Some(text) = next.content {
-            self.join(text);
-        }
+        self.content.join(next.content);
         self.tool_calls = next.tool_calls;
         self.reasoning_content = next.reasoning_content;
         self.reasoning_details.extend(next.reasoning_details);

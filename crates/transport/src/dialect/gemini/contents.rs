@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use bonded_kernel::{Message, MessageCall, Request};
+use bonded_kernel::{Image, Message, MessageCall, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -48,6 +48,17 @@ enum PartOut<'a> {
     Response {
         function_response: ResponseOut<'a>,
     },
+    /// The image itself: nothing has to be fetched.
+    Image {
+        inline_data: InlineData,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InlineData {
+    mime_type: &'static str,
+    data: String,
 }
 
 #[derive(Serialize)]
@@ -117,15 +128,25 @@ impl<'a> Mark<'a> {
 pub(super) fn contents<'a>(request: &Request<'a>) -> Vec<ContentOut<'a>> {
     let mut contents = Vec::with_capacity(request.messages.len() + 1);
     let mut made: BTreeMap<&str, Made<'a>> = BTreeMap::new();
+    let mut held = vec![];
     for message in request.messages {
+        if !matches!(message, Message::Tool { .. }) {
+            add(&mut contents, "user", std::mem::take(&mut held));
+        }
         match message {
-            Message::User { text } => add(&mut contents, "user", text_part(text.as_str().into())),
-            Message::Tool { call_id, text } => {
-                add(
-                    &mut contents,
-                    "user",
-                    [answered(made.get(&**call_id), text)],
-                );
+            Message::User { text, images } => {
+                let text = text_part(text.as_str().into());
+                add(&mut contents, "user", image_parts(images).chain(text));
+            }
+            Message::Tool {
+                call_id,
+                text,
+                images,
+            } => {
+                let made = made.get(&**call_id);
+                add(&mut contents, "user", [answered(made, text)]);
+                // The answers to the calls of a reply stand together, so that images come behind all of them.
+                held.extend(images_of(made, images));
             }
             Message::Assistant {
                 text,
@@ -140,12 +161,32 @@ pub(super) fn contents<'a>(request: &Request<'a>) -> Vec<ContentOut<'a>> {
             }
         }
     }
+    add(&mut contents, "user", held);
     add(
         &mut contents,
         "user",
         text_part(request.notices.join("\n").into()),
     );
     contents
+}
+
+fn image_parts<'a>(images: &[Image]) -> impl Iterator<Item = PartOut<'a>> {
+    images.iter().map(|image| PartOut::Image {
+        inline_data: InlineData {
+            mime_type: image.format().as_str(),
+            data: image.base64(),
+        },
+    })
+}
+
+/// The images that a call gave: not every model takes them within its answer.
+fn images_of<'a>(made: Option<&Made<'a>>, images: &[Image]) -> Vec<PartOut<'a>> {
+    if images.is_empty() {
+        return vec![];
+    }
+    let tool = made.map_or("unknown", |made| made.tool);
+    let named = text_part(format!("Images of a call of {tool}:").into());
+    named.into_iter().chain(image_parts(images)).collect()
 }
 
 /// Adds parts to the last content of the same side. Answers to calls stand by themselves.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bonded_kernel::{Message, MessageCall, Request};
+use bonded_kernel::{Image, Message, MessageCall, Request};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -44,12 +44,42 @@ enum BlockContent<'a> {
         name: &'a str,
         input: Cow<'a, RawValue>,
     },
+    Image {
+        source: ImageSource,
+    },
     ToolResult {
         tool_use_id: &'a str,
-        content: &'a str,
+        content: ResultContent<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+}
+
+/// A text, or blocks where images go with it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResultContent<'a> {
+    Text(&'a str),
+    Blocks(Vec<BlockContent<'a>>),
+}
+
+/// The image itself: nothing has to be fetched.
+#[derive(Serialize)]
+struct ImageSource {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: &'static str,
+    data: String,
+}
+
+fn image_block<'a>(image: &Image) -> BlockContent<'a> {
+    BlockContent::Image {
+        source: ImageSource {
+            kind: "base64",
+            media_type: image.format().as_str(),
+            data: image.base64(),
+        },
+    }
 }
 
 /// Asks the provider to keep everything up to here for the next request.
@@ -71,9 +101,18 @@ pub(super) fn turns<'a>(request: &Request<'a>, with_thoughts: bool, ids: &'a Ids
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in request.messages {
         match message {
-            Message::User { text } => add(&mut turns, "user", text_block(text.as_str().into())),
-            Message::Tool { call_id, text } => {
-                let answer = result(ids.sent(call_id), text);
+            Message::User { text, images } => {
+                // A model reads words about images better behind them.
+                let images = images.iter().map(|image| own(image_block(image)));
+                let text = text_block(text.as_str().into());
+                add(&mut turns, "user", images.chain(text));
+            }
+            Message::Tool {
+                call_id,
+                text,
+                images,
+            } => {
+                let answer = result(ids.sent(call_id), text, images);
                 add(&mut turns, "user", Some(answer));
             }
             Message::Assistant {
@@ -176,10 +215,17 @@ fn text_block(text: Cow<'_, str>) -> Option<TurnBlock<'_>> {
     (!text.trim().is_empty()).then(|| own(BlockContent::Text { text }))
 }
 
-fn result<'a>(call_id: &'a str, text: &'a str) -> TurnBlock<'a> {
+fn result<'a>(call_id: &'a str, text: &'a str, images: &'a [Image]) -> TurnBlock<'a> {
+    let words = || (!text.trim().is_empty()).then(|| BlockContent::Text { text: text.into() });
     own(BlockContent::ToolResult {
         tool_use_id: call_id,
-        content: text,
+        content: match images {
+            [] => ResultContent::Text(text),
+            images => {
+                let images = images.iter().map(image_block);
+                ResultContent::Blocks(words().into_iter().chain(images).collect())
+            }
+        },
         is_error: text.starts_with(FAILED),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bonded_kernel::{Message, MessageCall, Request};
+use bonded_kernel::{Image, Message, MessageCall, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -15,7 +15,7 @@ use crate::dialect::signed::{self, Block};
 pub(super) enum ItemOut<'a> {
     Message {
         role: &'static str,
-        content: Cow<'a, str>,
+        content: SaidOut<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<Cow<'a, str>>,
     },
@@ -30,10 +30,45 @@ pub(super) enum ItemOut<'a> {
         #[serde(rename = "type")]
         kind: &'static str,
         call_id: &'a str,
-        output: &'a str,
+        output: SaidOut<'a>,
     },
     /// Encrypted reasoning, as the provider wrote it.
     Kept(&'a RawValue),
+}
+
+/// A text, or parts where images go with it, which stand before the words about them.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum SaidOut<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<InputPart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum InputPart<'a> {
+    InputText {
+        text: &'a str,
+    },
+    /// The image itself: nothing has to be fetched.
+    InputImage {
+        image_url: String,
+        detail: &'static str,
+    },
+}
+
+impl<'a> SaidOut<'a> {
+    fn new(text: &'a str, images: &'a [Image]) -> Self {
+        if images.is_empty() {
+            return Self::Text(text.into());
+        }
+        let images = images.iter().map(|image| InputPart::InputImage {
+            image_url: image.data_url(),
+            detail: "auto",
+        });
+        let text = (!text.is_empty()).then_some(InputPart::InputText { text });
+        Self::Parts(images.chain(text).collect())
+    }
 }
 
 /// The conversation, and the notices as its last item.
@@ -41,11 +76,17 @@ pub(super) fn items<'a>(request: &Request<'a>, ids: &'a Ids) -> Vec<ItemOut<'a>>
     let mut items = Vec::with_capacity(request.messages.len() + 1);
     for message in request.messages {
         match message {
-            Message::User { text } => items.push(message_item("user", text.as_str().into())),
-            Message::Tool { call_id, text } => items.push(ItemOut::Output {
+            Message::User { text, images } => {
+                items.push(message_item("user", SaidOut::new(text.as_str(), images)));
+            }
+            Message::Tool {
+                call_id,
+                text,
+                images,
+            } => items.push(ItemOut::Output {
                 kind: "function_call_output",
                 call_id: ids.sent(call_id),
-                output: text,
+                output: SaidOut::new(text.as_str(), images),
             }),
             Message::Assistant {
                 text,
@@ -59,7 +100,8 @@ pub(super) fn items<'a>(request: &Request<'a>, ids: &'a Ids) -> Vec<ItemOut<'a>>
         }
     }
     if !request.notices.is_empty() {
-        items.push(message_item("user", request.notices.join("\n").into()));
+        let notices = SaidOut::Text(request.notices.join("\n").into());
+        items.push(message_item("user", notices));
     }
     items
 }
@@ -82,7 +124,7 @@ fn reply<'a>(
         Block::Text { text: "", .. } => None,
         Block::Text { text, mark } => Some(ItemOut::Message {
             role: "assistant",
-            content: text.into(),
+            content: SaidOut::Text(text.into()),
             phase: mark.and_then(phase_of),
         }),
         Block::Call { call, .. } => Some(ItemOut::Call {
@@ -105,7 +147,7 @@ fn phase_of(mark: &RawValue) -> Option<Cow<'_, str>> {
     read.map(|read| read.phase)
 }
 
-fn message_item<'a>(role: &'static str, content: Cow<'a, str>) -> ItemOut<'a> {
+fn message_item<'a>(role: &'static str, content: SaidOut<'a>) -> ItemOut<'a> {
     ItemOut::Message {
         role,
         content,
