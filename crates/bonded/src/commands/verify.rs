@@ -23,6 +23,7 @@ use crate::error::{CliError, Code};
 use crate::{output, settings};
 use bonded_host::keeping;
 use bonded_host::keeping::claims::{self, LastLines};
+use bonded_host::shapes::text::counted;
 
 /// Every run is looked at before it ends, and each has its line: one that is bad hides no other.
 pub(crate) async fn verify(args: &VerifyArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
@@ -540,7 +541,8 @@ fn record_text(record: &CheckedRecord) -> String {
         (undos, 0) => format!(", undone {undos} times"),
         (undos, redos) => format!(", undone {undos} times, redone {redos} times"),
     };
-    format!(", record of {changes} changes intact{undone}")
+    let changes = counted(*changes, "change");
+    format!(", record of {changes} intact{undone}")
 }
 
 fn claim_text(claim: &Claim) -> String {
