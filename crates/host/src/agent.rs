@@ -242,6 +242,7 @@ impl Agent {
             report,
             tools: tools::named(self)?,
             agents,
+            deferred_above: options.tool_search_above,
             config_files: self.config_files(),
             quotes_are_text: true,
             handed_down: calls.then(|| Box::new(workplace.handed_down())),

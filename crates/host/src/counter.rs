@@ -33,7 +33,7 @@ impl Counter {
         let message = |text: &str| Some(self.count(text)? + MESSAGE_TOKENS);
         Some(SeedTokens {
             conversation: message(&started.system)? + message(&started.goal)?,
-            schema: self.count(catalog.text())?,
+            schema: self.count(&catalog.sent_at_first())?,
         })
     }
 }

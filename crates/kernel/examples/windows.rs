@@ -251,6 +251,7 @@ fn begin(chance: &mut Chance, texts: &[String]) -> Result<(Model, RunStarted), F
             config_files: vec![],
             quotes_are_text: true,
             handed_down: None,
+            deferred_above: None,
         })),
         ..RunConfig::new("/shed", vec![target])
     };

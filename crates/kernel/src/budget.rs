@@ -99,6 +99,12 @@ impl Ledger {
         self.uncounted = self.uncounted.saturating_add(tokens);
     }
 
+    /// A tool of so many bytes is sent from now on.
+    pub(crate) fn found(&mut self, bytes: u64) {
+        self.request_bytes = self.request_bytes.saturating_add(bytes);
+        self.uncounted = self.uncounted.saturating_add(bytes);
+    }
+
     /// A message is said no more.
     pub(crate) fn unsay(&mut self, message: &Message) {
         self.remove(self.bytes_of(message));

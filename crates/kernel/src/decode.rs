@@ -267,7 +267,9 @@ impl<'a> CallDecoder<'a> {
         let takes_place = match config.own_tools.of(tool) {
             Some(OwnTool::Batch) => false,
             Some(OwnTool::Progress) => std::mem::replace(&mut self.has_progress, true),
-            Some(OwnTool::Output) | None => !self.spelling.reports || tool != FINAL_REPORT,
+            Some(OwnTool::Output | OwnTool::Search) | None => {
+                !self.spelling.reports || tool != FINAL_REPORT
+            }
         };
         self.counted += usize::from(takes_place);
     }

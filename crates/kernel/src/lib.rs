@@ -98,6 +98,7 @@ mod text;
 mod time;
 mod tokens;
 mod tool;
+mod tool_search;
 mod usage;
 mod uuid;
 
@@ -147,7 +148,7 @@ pub use model::{
     Failure, FailureClass, Finish, Message, MessageCall, Offer, Overflow, Reply, ReplyCall, Request,
 };
 pub use money::{BadMoney, LongPrice, Money, Price};
-pub use own_tools::{BATCH, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};
+pub use own_tools::{BATCH, FIND_TOOLS, OUTPUT_KEPT_BYTES_MAX, OwnTools, TOOL_OUTPUT};
 pub use paging::paging_hint;
 pub use policy::{Permission, Policy, Rule, ToolPattern, Verdict};
 pub use profile::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
@@ -175,5 +176,6 @@ pub use text::{BlobRef, INLINE_BYTES_MAX, Text};
 pub use time::Millis;
 pub use tokens::{Calibration, estimate as estimate_tokens, estimate_for as estimate_tokens_for};
 pub use tool::{BadCatalog, Catalog, DONE, FINAL_REPORT, PROGRESS_REPORT, ToolEffect, ToolSpec};
+pub use tool_search::FoundTools;
 pub use usage::Usage;
 pub use uuid::{BadId, EventId, ID_PATTERN, NoteId, OperationId, RuleId, UserId, WorkspaceId};

@@ -12,6 +12,7 @@ use crate::image::Image;
 use crate::money::Money;
 use crate::text::Text;
 use crate::tool::{Catalog, ToolSpec, is_terminal};
+use crate::tool_search::FoundTools;
 use crate::usage::Usage;
 
 /// One request, rendered from a run by `prompt::request`. It borrows: a transport turns it into bytes
@@ -30,6 +31,8 @@ pub struct Request<'a> {
     pub catalog: &'a Catalog,
     /// Which tools of the catalogue the provider is told of.
     pub offer: Offer,
+    /// Which of the tools that have to be found were found.
+    pub found: &'a FoundTools,
     /// What was reserved for the reply.
     pub output_tokens_max: u32,
     /// Of the target, else of the run; absent where nobody said one.
@@ -46,9 +49,12 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// The tools that the provider is told of.
     pub fn tools(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.catalog
-            .specs()
-            .filter(|spec| self.offer.includes(&spec.name))
+        self.catalog.specs().filter(|spec| self.sends(spec))
+    }
+
+    /// Whether the provider is told of a tool.
+    fn sends(&self, spec: &ToolSpec) -> bool {
+        self.offer.includes(&spec.name) && self.found.shows(spec)
     }
 
     /// What the provider is told of the choice between speaking and calling, if anything.

@@ -12,6 +12,9 @@ pub const BATCH: &str = "agent__batch";
 /// Reads on in an output that was cut.
 pub const TOOL_OUTPUT: &str = "tool_output";
 
+/// Finds tools that are not sent with each request; see [`tool_search`](crate::tool_search).
+pub const FIND_TOOLS: &str = "agent__find_tools";
+
 /// What is kept of an output that was cut, unless a setting says otherwise.
 pub const OUTPUT_KEPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
@@ -27,6 +30,9 @@ pub struct OwnTools {
     /// How much of an output that was cut is kept, so that the model can read on in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_kept_bytes_max: Option<u64>,
+    /// [`FIND_TOOLS`]: some tools are not sent with each request, and found by a search. Follows from the catalogue.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub search: bool,
 }
 
 /// One of the kernel's own tools.
@@ -35,12 +41,13 @@ pub(crate) enum OwnTool {
     Batch,
     Progress,
     Output,
+    Search,
 }
 
 impl OwnTool {
     /// Whether a call of the tool is something done, and not only said or held together.
     pub(crate) fn acts(self) -> bool {
-        self == Self::Output
+        matches!(self, Self::Output | Self::Search)
     }
 }
 
@@ -56,6 +63,7 @@ impl OwnTools {
             BATCH if self.batch => Some(OwnTool::Batch),
             PROGRESS_REPORT if self.progress => Some(OwnTool::Progress),
             TOOL_OUTPUT if self.output_kept_bytes_max.is_some() => Some(OwnTool::Output),
+            FIND_TOOLS if self.search => Some(OwnTool::Search),
             _ => None,
         }
     }
@@ -64,6 +72,7 @@ impl OwnTools {
         *self == Self::default()
     }
 
+    /// What is offered of them, but for the search: that is told with what it finds.
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
         let all = [batch_spec(), progress_spec(), output_spec()];
         let offered = all.into_iter().filter(|spec| self.of(&spec.name).is_some());
@@ -126,8 +135,9 @@ mod tests {
             batch: true,
             progress: true,
             output_kept_bytes_max: Some(1),
+            search: true,
         };
-        for name in [BATCH, PROGRESS_REPORT, TOOL_OUTPUT] {
+        for name in [BATCH, PROGRESS_REPORT, TOOL_OUTPUT, FIND_TOOLS] {
             assert_eq!(none.of(name), None, "{name}");
             assert!(all.of(name).is_some(), "{name}");
         }

@@ -18,7 +18,9 @@ pub use looping::{LoopAudit, OperationOutcome, OperationSummary, RunAudit};
 pub(crate) use looping::{LoopOp, TurnLeft, is_own_code};
 use plain::Plain;
 
-use crate::config::{AgentConfig, LoopConfig, ReportSpec, RunConfig, Spelling, SubAgent, Writing};
+use crate::config::{
+    AgentConfig, LoopConfig, ReportSpec, RunConfig, Spelling, SubAgent, Vocabulary, Writing,
+};
 use crate::edition::Edition;
 use crate::event::{Answer, Call, DecisionMade, Outcome, RejectReason, RunStarted, ToolFinished};
 use crate::memory::{Memory, MemoryEdit};
@@ -30,6 +32,7 @@ use crate::termination::{Termination, TerminationKind};
 use crate::text::Text;
 use crate::time::Millis;
 use crate::tool::{BadCatalog, Catalog, ToolSpec};
+use crate::tool_search::{FoundTools, defer};
 
 /// What a run is, by its settings.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +52,8 @@ pub(crate) enum Profile<'a> {
 pub(crate) struct TurnView<'a> {
     pub(crate) config: &'a RunConfig,
     pub(crate) catalog: &'a Catalog,
+    /// Which of the tools that have to be found were found.
+    pub(crate) found: &'a FoundTools,
     pub(crate) turn: u32,
     /// The last turn of the run, as it stands now.
     pub(crate) last_turn: u32,
@@ -91,6 +96,14 @@ impl<'a> Profile<'a> {
     pub(crate) fn nonce(self) -> Option<&'a str> {
         match self {
             Self::Agent(agent) => Some(&agent.nonce),
+            Self::Plain | Self::Conversation | Self::Loop(_) => None,
+        }
+    }
+
+    /// How many tokens the tools hold at most that are sent though they may wait; `None` where all are sent.
+    pub(crate) fn deferred_above(self) -> Option<u64> {
+        match self {
+            Self::Agent(agent) => agent.deferred_above,
             Self::Plain | Self::Conversation | Self::Loop(_) => None,
         }
     }
@@ -198,6 +211,12 @@ impl<'a> Profile<'a> {
     }
 }
 
+/// That of the first model: what the tools hold is much the same in all.
+fn vocabulary(config: &RunConfig) -> Vocabulary {
+    let window = config.targets.first().and_then(|target| target.window);
+    window.map(|window| window.vocabulary).unwrap_or_default()
+}
+
 impl Catalog {
     /// Checks the tools that a host offers, and adds `done`.
     pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Result<Self, BadCatalog> {
@@ -218,6 +237,20 @@ impl Catalog {
         specs: impl IntoIterator<Item = ToolSpec>,
         config: &RunConfig,
     ) -> Result<Self, BadCatalog> {
+        Self::of_run_deferring(specs, config, |_| false)
+    }
+
+    /// The same where tools that `may_wait` are found by a search, should they hold more than the run sends.
+    pub fn of_run_deferring(
+        specs: impl IntoIterator<Item = ToolSpec>,
+        config: &RunConfig,
+        may_wait: impl Fn(&ToolSpec) -> bool,
+    ) -> Result<Self, BadCatalog> {
+        let specs = specs.into_iter().collect();
+        let specs = match Profile::of(config).deferred_above() {
+            Some(tokens_max) => defer(specs, may_wait, vocabulary(config), tokens_max),
+            None => specs,
+        };
         let client_tools = config.client_tools.iter().flat_map(|tools| tools.specs());
         let beside = || config.own_tools.specs().into_iter().chain(client_tools);
         match Profile::of(config) {

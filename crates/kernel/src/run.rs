@@ -46,6 +46,7 @@ use crate::termination::Termination;
 use crate::text::Text;
 use crate::time::Millis;
 use crate::tool::Catalog;
+use crate::tool_search::FoundTools;
 
 use delivery::Delivery;
 use dialogue::Dialogue;
@@ -79,6 +80,8 @@ pub struct Run {
     pub(crate) phase: RunPhase,
     pub(crate) last_turn: LastTurn,
     pub(crate) dialogue: Dialogue,
+    /// Tools that were not sent at first, and are by now.
+    pub(crate) found: FoundTools,
     pub(crate) outputs: Outputs,
     pub(crate) scratch: ReplyScratch,
     pub(crate) meter: Meter,
@@ -253,7 +256,7 @@ impl Run {
         let setup = Setup::of(entry)?;
         let (started, config) = (&setup.started, setup.config());
         let dialogue = Dialogue::begin(&started.goal, &started.images);
-        let fixed_bytes = started.system.len() + setup.catalog.text().len();
+        let fixed_bytes = started.system.len() + setup.catalog.sent_at_first().len();
         let weights = ImageWeights::of(config);
         let mut run = Self {
             pursuit: Pursuit::first(&started.goal, &config.limits),
@@ -261,6 +264,7 @@ impl Run {
             turn: entry.turn,
             phase: RunPhase::Between,
             last_turn: LastTurn::new(config.limits.turns_max),
+            found: FoundTools::default(),
             outputs: Outputs::default(),
             scratch: ReplyScratch::default(),
             meter: Meter::begin(started, &setup.catalog),

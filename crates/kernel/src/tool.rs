@@ -1,5 +1,6 @@
 //! What a tool declares about itself, and the catalogue of the tools that a run may call.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,9 @@ pub struct ToolSpec {
     /// something is executed alone, in the model's order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<Arc<str>>,
+    /// Whether the tool is not sent with each request: the model finds it by a search.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferred: bool,
 }
 
 impl ToolSpec {
@@ -88,6 +92,7 @@ impl ToolSpec {
             effect,
             sandbox: None,
             resource: None,
+            deferred: false,
         }
     }
 
@@ -192,6 +197,20 @@ impl Catalog {
             ToolEffect::Read | ToolEffect::Idempotent | ToolEffect::Write => spec,
         });
         Self::of_specs(specs.collect())
+    }
+
+    /// Whether tools have to be found by a search.
+    pub fn defers(&self) -> bool {
+        self.specs().any(|spec| spec.deferred)
+    }
+
+    /// The specs as JSON of what is sent as long as nothing was found.
+    pub fn sent_at_first(&self) -> Cow<'_, str> {
+        if !self.defers() {
+            return Cow::Borrowed(self.text());
+        }
+        let sent: Vec<&ToolSpec> = self.specs().filter(|spec| !spec.deferred).collect();
+        Cow::Owned(serde_json::to_string(&sent).unwrap_or_default())
     }
 
     /// Takes back the catalogue that a log recorded.

@@ -306,6 +306,7 @@ fn flooded(seed: u64) -> Plan {
         config_files: vec![],
         quotes_are_text: true,
         handed_down: None,
+        deferred_above: None,
     }));
     plan.config.targets[0].window = Some(Window {
         tokens: 6_000,

@@ -111,6 +111,7 @@ impl Toolset for OneTool {
             effect: ToolEffect::Write,
             sandbox: None,
             resource: None,
+            deferred: false,
         };
         let begun = Arc::clone(&self.0);
         let tools: Vec<Arc<dyn Tool>> = vec![Arc::new(Counting { spec, begun })];

@@ -103,7 +103,7 @@ fn assert_none(violations: &[Violation]) {
 }
 
 /// What a thousand worlds show without being planned for it. Summaries are rarer and have worlds of their own.
-const FEATS: [&str; 25] = [
+const FEATS: [&str; 26] = [
     "another goal",
     "another limit field",
     "another route",
@@ -116,6 +116,7 @@ const FEATS: [&str; 25] = [
     "coded",
     "denied",
     "dropped",
+    "found",
     "guarded",
     "left out",
     "left out of custom",

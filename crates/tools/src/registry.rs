@@ -1,6 +1,6 @@
 //! The registry: the only way to a tool.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,7 +93,11 @@ impl Registry {
     /// The tools of a run, beside those that the kernel answers itself.
     pub fn of_run(tools: Vec<Arc<dyn Tool>>, config: &RunConfig) -> Result<Self, BadCatalog> {
         let specs = tools.iter().map(|tool| tool.spec().clone());
-        Ok(Self::of(Catalog::of_run(specs, config)?, tools))
+        let may_wait = tools.iter().filter(|tool| tool.may_be_deferred());
+        let may_wait: BTreeSet<&str> = may_wait.map(|tool| tool.spec().name.as_str()).collect();
+        let waits = |spec: &ToolSpec| may_wait.contains(spec.name.as_str());
+        let catalog = Catalog::of_run_deferring(specs, config, waits)?;
+        Ok(Self::of(catalog, tools))
     }
 
     fn of(catalog: Catalog, tools: Vec<Arc<dyn Tool>>) -> Self {

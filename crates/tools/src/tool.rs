@@ -35,6 +35,7 @@ use crate::queue::Queue;
 ///             effect: ToolEffect::Read,
 ///             sandbox: None,
 ///             resource: None,
+///             deferred: false,
 ///         })
 ///     }
 /// }
@@ -64,6 +65,11 @@ pub trait Tool: Send + Sync {
     /// The queue that the tool's calls wait in before their time begins; without one, they do not wait.
     fn queue(&self) -> Option<&Queue> {
         None
+    }
+
+    /// Whether a run with many tools may leave it to a search to send this one. What is built in is always sent.
+    fn may_be_deferred(&self) -> bool {
+        false
     }
 
     /// Why the tool must not be called in a run that began with this spec, if it has become another tool

@@ -80,7 +80,7 @@ const DONE_MARK: &str = "[DONE]";
 /// keeps a [`ToolsCache`].
 ///
 /// ```
-/// use bonded_kernel::{Catalog, Message, Offer, Request, Target};
+/// use bonded_kernel::{Catalog, Message, FoundTools, Offer, Request, Target};
 /// use bonded_transport::dialect;
 ///
 /// let target = Target::new("local", "http://127.0.0.1:8080/v1", "m-1");
@@ -93,6 +93,7 @@ const DONE_MARK: &str = "[DONE]";
 ///     notices: vec![],
 ///     catalog: &catalog,
 ///     offer: Offer::None,
+///     found: FoundTools::NONE,
 ///     output_tokens_max: 256,
 ///     temperature: None,
 ///     turn: 1,

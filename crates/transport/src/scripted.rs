@@ -116,8 +116,19 @@ fn request_bytes(request: &Request<'_>) -> u64 {
         }
     });
     let notices = request.notices.iter().map(|notice| notice.len());
-    let frame = request.system.len() + request.catalog.text().len();
+    let frame = request.system.len() + sent_bytes(request);
     (frame + messages.sum::<usize>() + notices.sum::<usize>()) as u64
+}
+
+/// The tools that go along; where none has to be found, all as they are kept.
+fn sent_bytes(request: &Request<'_>) -> usize {
+    let catalog = request.catalog;
+    let found = catalog
+        .specs()
+        .filter(|spec| spec.deferred && request.found.shows(spec));
+    let found =
+        found.map(|spec| spec.name.len() + spec.description.len() + spec.schema.to_string().len());
+    catalog.sent_at_first().len() + found.sum::<usize>()
 }
 
 /// Thoughts count as output, as they do at providers.

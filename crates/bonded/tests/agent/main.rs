@@ -44,6 +44,7 @@ mod spoken;
 mod sub_agents;
 mod summary;
 mod thoughts;
+mod tool_search;
 mod transports;
 mod turns;
 mod windows;

@@ -133,6 +133,7 @@ pub fn child_spec(path: &Path, workplace: &Workplace) -> Result<ToolSpec, AgentE
         effect: ToolEffect::Idempotent,
         sandbox: None,
         resource: None,
+        deferred: false,
     })
 }
 

@@ -96,6 +96,8 @@ pub(super) fn own(options: &Options) -> OwnTools {
         batch: options.tools.iter().any(|name| name == BATCH_WORD),
         progress: options.progress_reports && works(options),
         output_kept_bytes_max: pages.then_some(OUTPUT_KEPT_BYTES_MAX),
+        // Follows from the tools, when they are known.
+        search: false,
     }
 }
 

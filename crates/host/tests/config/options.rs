@@ -123,7 +123,7 @@ fn the_higher_source_wins_and_is_named() {
 #[test]
 fn what_is_typed_reaches_its_option() {
     type Check = fn(&Options) -> bool;
-    let rows: [(&str, &str, Check); 29] = [
+    let rows: [(&str, &str, Check); 31] = [
         ("models", "a/b, c/d/e", |o| {
             o.models[1]
                 == ModelRef {
@@ -150,6 +150,8 @@ fn what_is_typed_reaches_its_option() {
         ("maxRetries", "1", |o| o.attempts_per_turn_max == 1),
         ("maxToolCallsPerTurn", "1", |o| o.calls_per_turn_max == 1),
         ("toolOutputPaging", "false", |o| !o.tool_output_paging),
+        ("toolSearchAbove", "7", |o| o.tool_search_above == Some(7)),
+        ("toolSearchAbove", "none", |o| o.tool_search_above.is_none()),
         ("contextSummary", "true", |o| o.context_summary),
         ("progressReports", "yes", |o| o.progress_reports),
         ("caching", "none", |o| o.caching == Caching::None),
@@ -381,7 +383,7 @@ fn every_place_of_the_configuration_reaches_its_option() {
         r#"{"defaults": {"llmTimeout": 1, "toolTimeout": 2, "toolResponseMaxBytes": 3, "temperature": 0.4,
               "topP": 0.5, "topK": 6, "repeatPenalty": 0.7, "maxOutputTokens": 8, "maxRetries": 9,
               "maxTurns": "${TURNS}", "maxToolCallsPerTurn": 11, "stream": true, "reasoning": "low",
-              "toolOutputPaging": true, "contextSummary": true, "progressReports": true, "openaiMode": "chat",
+              "toolOutputPaging": true, "toolSearchAbove": 18, "contextSummary": true, "progressReports": true, "openaiMode": "chat",
               "reasoningValue": 12, "contextWindowBufferTokens": 13, "outputFormat": "json",
               "approvals": {"ask": ["a*"]}, "untrusted": ["b*"], "afterUntrusted": "deny",
               "sandbox": "full", "sandboxRequired": true, "sandboxBestEffort": true, "sandboxNetwork": true,

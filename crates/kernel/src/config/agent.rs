@@ -24,6 +24,10 @@ pub struct AgentConfig {
     /// The agents that it may call, each as a tool of its own. Empty for most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<SubAgent>,
+    /// How many tokens the tools of servers and services hold at most that are sent with each request; beyond, they are
+    /// found by a search. None where all are sent, and in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferred_above: Option<u64>,
     /// The configuration files, highest first, that say what the names in `tools` mean.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config_files: Vec<String>,

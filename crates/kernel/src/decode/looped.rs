@@ -308,6 +308,7 @@ mod tests {
             effect: crate::tool::ToolEffect::Idempotent,
             sandbox: None,
             resource: None,
+            deferred: false,
         };
         let catalog = Catalog::of_specs(vec![spec]).expect("one tool");
         let how = Decoding {

@@ -47,7 +47,8 @@ pub struct RunStarted {
 
 impl RunStarted {
     /// What [`start`](crate::start) takes. The system text is completed with what the policy demands.
-    pub fn new(goal: Text, system: Text, config: RunConfig, catalog: Catalog) -> Self {
+    pub fn new(goal: Text, system: Text, mut config: RunConfig, catalog: Catalog) -> Self {
+        config.own_tools.search = catalog.defers();
         Self {
             goal,
             system: policy::explained(system, config.policy.as_deref()),

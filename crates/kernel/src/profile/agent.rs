@@ -74,7 +74,7 @@ fn tag_instructions(agent: &AgentConfig, asked: &TurnView<'_>) -> String {
         Encoding::Xml => asked
             .catalog
             .specs()
-            .filter(|spec| !is_terminal(&spec.name))
+            .filter(|spec| !is_terminal(&spec.name) && asked.found.shows(spec))
             // Progress has a slot of its own.
             .filter(|spec| own.of(&spec.name) != Some(OwnTool::Progress))
             .collect(),

@@ -53,6 +53,7 @@ pub fn report_tool_spec(spec: &ReportSpec) -> ToolSpec {
         effect: ToolEffect::Read,
         sandbox: None,
         resource: None,
+        deferred: false,
     }
 }
 

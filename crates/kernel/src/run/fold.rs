@@ -18,6 +18,7 @@ use crate::own_tools::OwnTool;
 use crate::prompt;
 use crate::retry::Bearing;
 use crate::tool::FINAL_REPORT;
+use crate::tool_search::{named_in, spec_bytes};
 use crate::usage::Usage;
 
 /// What the model is shown for a progress report.
@@ -154,6 +155,7 @@ impl Run {
             self.outputs.counted();
         }
         self.count_reports(&decision.calls);
+        self.find_called(&decision.calls);
         let own = self.config().own_tools;
         let acts = |call: &Call| own.of(&call.tool).is_none_or(OwnTool::acts);
         // The attempts of the last turn are its limit.
@@ -166,6 +168,20 @@ impl Run {
             under_way: UnderWay::default(),
         };
         self.pass_refused();
+    }
+
+    /// A tool that is called is sent from then on: a model that calls it otherwise than it wants to be sees how.
+    fn find_called(&mut self, calls: &[Call]) {
+        if self.config().own_tools.search {
+            self.find(calls.iter().map(|call| &*call.tool));
+        }
+    }
+
+    fn find<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        for spec in self.found.add(&self.setup.catalog, names) {
+            self.meter.found(spec);
+            self.tally.ledger.found(spec_bytes(spec));
+        }
     }
 
     /// A report that cannot even be read leaves one more turn.
@@ -236,7 +252,8 @@ impl Run {
         if !was_guarded {
             let messages = self.dialogue.conversation.messages();
             let (started, catalog) = (&self.setup.started, &self.setup.catalog);
-            self.meter.count_anew(started, catalog, messages);
+            let found = &self.found;
+            self.meter.count_anew(started, catalog, found, messages);
         }
         let offer = self.brief(self.turn).offer;
         self.meter.refused(target, offer, tokens, sent);
@@ -281,6 +298,9 @@ impl Run {
             self.oversight.mark(&self.setup, finished);
             self.standing.finished(self.turn, &calls, at, finished);
             let own = self.setup.own_tool(&call.tool);
+            if own == Some(OwnTool::Search) {
+                self.find(named_in(&finished.output));
+            }
             if own.is_none_or(OwnTool::acts) {
                 self.tally
                     .progress
@@ -352,6 +372,7 @@ impl Run {
         self.targets.attempts.rejected();
         self.take_back();
         self.count_reports(calls);
+        self.find_called(calls);
         self.dialogue.notices = vec![self.profile().rejection(reason, calls)];
         self.dialogue
             .was_useless(self.setup.config().edition.varies_requests());

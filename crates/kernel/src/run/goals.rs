@@ -222,7 +222,8 @@ impl Run {
         self.targets = super::Targets::begin(&started.config);
         self.meter = super::Meter::begin(started, catalog);
         let messages = self.dialogue.conversation.messages();
-        self.meter.count_anew(started, catalog, messages);
+        self.meter
+            .count_anew(started, catalog, &self.found, messages);
         self.outputs.uncounted();
         self.tally.ledger.uncount();
     }

@@ -7,7 +7,8 @@ use crate::image_weights::ImageWeights;
 use crate::model::{Message, Offer};
 use crate::text::Text;
 use crate::tokens::{Gauge, MESSAGE_TOKENS};
-use crate::tool::{Catalog, is_terminal};
+use crate::tool::{Catalog, ToolSpec, is_terminal};
+use crate::tool_search::FoundTools;
 
 use super::outputs::Output;
 
@@ -145,11 +146,23 @@ impl Meter {
         &mut self,
         started: &RunStarted,
         catalog: &Catalog,
+        found: &FoundTools,
         messages: &[Message],
     ) {
         let (_, schema) = seed(started, catalog, &self.gauge);
         self.context = self.estimated(&started.system, messages);
         self.schema = schema;
+        let found = catalog
+            .specs()
+            .filter(|spec| spec.deferred && found.shows(spec));
+        found.for_each(|spec| self.found(spec));
+    }
+
+    /// A tool is sent from now on that was not.
+    pub(super) fn found(&mut self, spec: &ToolSpec) {
+        if self.schema.all > 0 {
+            self.schema.all += spec_tokens(&self.gauge, spec);
+        }
     }
 
     /// Estimates the context: no provider has counted this conversation.
@@ -194,9 +207,12 @@ fn seed(started: &RunStarted, catalog: &Catalog, gauge: &Gauge) -> (Context, Sch
     context.add(counted.map_or_else(conversation, |it| it.conversation));
     context.add(ImageWeights::of(&started.config).tokens(&started.images));
     let terminal = catalog.specs().find(|spec| is_terminal(&spec.name));
-    let terminal = terminal.map_or(0, |spec| {
-        estimate(&spec.name) + estimate(&spec.description) + estimate(&spec.schema.to_string())
-    });
-    let all = counted.map_or_else(|| estimate(catalog.text()), |it| it.schema);
+    let terminal = terminal.map_or(0, |spec| spec_tokens(gauge, spec));
+    let all = counted.map_or_else(|| estimate(&catalog.sent_at_first()), |it| it.schema);
     (context, SchemaTokens { all, terminal })
+}
+
+fn spec_tokens(gauge: &Gauge, spec: &ToolSpec) -> u64 {
+    let parts = [&*spec.name, &*spec.description, &*spec.schema.to_string()];
+    parts.into_iter().map(|part| gauge.estimate(part)).sum()
 }

@@ -93,7 +93,7 @@ impl Oversight {
         let is_untrusted = match setup.own_tool(&call.tool) {
             None => marked || policy.is_untrusted(&call.tool),
             Some(OwnTool::Output) => self.marked_by.is_some(),
-            Some(OwnTool::Batch | OwnTool::Progress) => false,
+            Some(OwnTool::Batch | OwnTool::Progress | OwnTool::Search) => false,
         };
         match is_untrusted {
             true => policy.enclose(&call.tool, output).into(),

@@ -19,6 +19,7 @@ impl Run {
         TurnView {
             config: self.config(),
             catalog: self.catalog(),
+            found: &self.found,
             turn,
             last_turn: self.last_turn.turn,
             is_last: self.is_last(turn),
@@ -88,6 +89,9 @@ impl Run {
         if brief.offer != Offer::All {
             bytes.push(brief.offer as u8);
         }
+        if let Some(found) = self.found.hash() {
+            bytes.extend_from_slice(found.as_bytes());
+        }
         Hash::of(&bytes).into()
     }
 }
@@ -112,6 +116,7 @@ pub fn request(run: &Run) -> Option<Request<'_>> {
         notices,
         catalog: run.catalog(),
         offer,
+        found: &run.found,
         output_tokens_max: u32::try_from(reserved.output).unwrap_or(config.output_tokens_max),
         temperature: target.sampling.temperature.or(config.temperature),
         turn: run.turn,

@@ -188,6 +188,7 @@ impl Stepper<'_> {
             (FINAL_REPORT, _) => self.take_report(&calls, at, call),
             (_, Some(OwnTool::Batch)) => self.close_batch(at, call),
             (_, Some(OwnTool::Output)) => self.turn_page(at, call),
+            (_, Some(OwnTool::Search)) => self.find_tools(at, call),
             (_, Some(OwnTool::Progress) | None) => self.invoke_beside(&calls, at),
         }
     }

@@ -3,6 +3,7 @@
 use super::Stepper;
 use crate::event::{Call, Event, Outcome};
 use crate::run::ToolOutput;
+use crate::tool_search;
 
 impl Stepper<'_> {
     pub(super) fn report_progress(&mut self, at: usize, call: &Call) {
@@ -29,6 +30,16 @@ impl Stepper<'_> {
         let output = ToolOutput {
             outcome,
             text,
+            ..ToolOutput::default()
+        };
+        self.returned(at as u32, output);
+    }
+
+    pub(super) fn find_tools(&mut self, at: usize, call: &Call) {
+        let bytes_max = self.run.config().limits.tool_output_bytes_max;
+        let output = ToolOutput {
+            outcome: Outcome::Ok,
+            text: tool_search::search(&self.run.setup.catalog, &call.arguments, bytes_max),
             ..ToolOutput::default()
         };
         self.returned(at as u32, output);

@@ -29,6 +29,7 @@ pub(crate) fn agent(encoding: Encoding) -> Setup {
         config_files: vec![],
         quotes_are_text: true,
         handed_down: None,
+        deferred_above: None,
     }));
     setup
 }

@@ -69,7 +69,7 @@ impl Setup {
     }
 }
 
-fn specs() -> [ToolSpec; 3] {
+pub(crate) fn specs() -> [ToolSpec; 3] {
     let spec = |name: &str, effect, argument: &str| ToolSpec {
         name: name.into(),
         description: format!("The tool {name}."),
@@ -82,6 +82,7 @@ fn specs() -> [ToolSpec; 3] {
         effect,
         sandbox: None,
         resource: Some("the shed".into()),
+        deferred: false,
     };
     [
         spec("look", ToolEffect::Read, "path"),

@@ -290,6 +290,7 @@ fn a_call_without_arguments_is_executed_with_an_empty_object() {
         effect: bonded_kernel::ToolEffect::Read,
         sandbox: None,
         resource: None,
+        deferred: false,
     };
     let catalog = bonded_kernel::Catalog::new([spec]).expect("one well-formed tool");
     let mut world = World::new(bonded_kernel::RunStarted::new(

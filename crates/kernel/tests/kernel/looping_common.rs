@@ -98,6 +98,7 @@ fn record_specs() -> [ToolSpec; 4] {
             effect,
             sandbox: None,
             resource: None,
+            deferred: false,
         }
     };
     let kept = ToolEffect::Idempotent;

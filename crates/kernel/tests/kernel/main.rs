@@ -51,6 +51,7 @@ mod retry;
 mod script;
 mod summary;
 mod termination;
+mod tool_search;
 mod windows;
 mod xml;
 mod xml_next;

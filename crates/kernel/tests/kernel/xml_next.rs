@@ -16,6 +16,7 @@ fn tool(name: &str) -> ToolSpec {
         effect: ToolEffect::Read,
         sandbox: None,
         resource: None,
+        deferred: false,
     }
 }
 

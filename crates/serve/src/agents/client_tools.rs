@@ -133,6 +133,7 @@ fn spec(at: usize, tool: &Value) -> Result<Option<ToolSpec>, AgentRefusal> {
         effect: ToolEffect::Write,
         sandbox: None,
         resource: None,
+        deferred: false,
     }))
 }
 

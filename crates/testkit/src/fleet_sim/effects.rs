@@ -146,6 +146,7 @@ fn spec(name: &str, effect: ToolEffect) -> ToolSpec {
         effect,
         sandbox: None,
         resource: None,
+        deferred: false,
     }
 }
 

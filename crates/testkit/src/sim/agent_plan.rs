@@ -26,6 +26,8 @@ pub(crate) fn make_agent(seed: u64, config: &mut RunConfig) {
         config_files: vec![],
         quotes_are_text: true,
         handed_down: None,
+        // Of few tools nothing is left out but where nothing is sent that may wait.
+        deferred_above: Rng::derive(seed, "deferral", &[]).chance(300).then_some(0),
     }));
     if rng.chance(600) {
         give_windows(rng, config);
@@ -43,6 +45,8 @@ fn give_own_tools(seed: u64, config: &mut RunConfig) {
         batch: rng.chance(500),
         progress: rng.chance(400),
         output_kept_bytes_max: rng.chance(400).then_some(3_000),
+        // Follows from the catalogue.
+        search: false,
     };
     if config.own_tools.output_kept_bytes_max.is_some() {
         // Small enough that outputs are cut, large enough that the cut says how to read on.

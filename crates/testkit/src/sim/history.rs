@@ -4,8 +4,8 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use bonded_kernel::{
-    BATCH, Entry, Event, Head, Lesson, Outcome, RAM_ADD, Run, RunConfig, SkipReason, TOOL_OUTPUT,
-    Verdict,
+    BATCH, Entry, Event, FIND_TOOLS, Head, Lesson, Outcome, RAM_ADD, Run, RunConfig, SkipReason,
+    TOOL_OUTPUT, Verdict,
 };
 use bonded_state::Store as _;
 
@@ -103,6 +103,7 @@ fn feat(entry: &Entry) -> Option<&'static str> {
         }),
         Event::ProgressReported { .. } => Some("progress"),
         Event::ToolFinished(finished) if *finished.tool == *BATCH => Some("batched"),
+        Event::ToolFinished(finished) if *finished.tool == *FIND_TOOLS => Some("found"),
         Event::ToolFinished(finished) if *finished.tool == *RAM_ADD => Some("remembered"),
         Event::ToolFinished(finished) if finished.code.is_some() => Some("coded"),
         Event::DecisionMade(decision) if decision.answer.withheld.is_some() => Some("withheld"),

@@ -272,7 +272,7 @@ fn usage(rng: &mut Rng, request: &Request<'_>, reply: &Reply) -> Usage {
 
 fn input_tokens(request: &Request<'_>) -> u64 {
     let tools = match request.offer {
-        Offer::All => request.catalog.text().len(),
+        Offer::All if !request.catalog.defers() => request.catalog.text().len(),
         _ => request.tools().map(spec_bytes).sum(),
     };
     let notices: usize = request.notices.iter().map(|notice| notice.len()).sum();

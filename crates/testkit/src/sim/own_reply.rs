@@ -1,7 +1,7 @@
 //! What a model writes where the kernel itself answers: batches, progress reports, pages.
 
 use bonded_kernel::{
-    BATCH, Message, PROGRESS_REPORT, Reply, ReplyCall, Request, RunConfig, TOOL_OUTPUT,
+    BATCH, FIND_TOOLS, Message, PROGRESS_REPORT, Reply, ReplyCall, Request, RunConfig, TOOL_OUTPUT,
 };
 use serde_json::{Value, json};
 
@@ -37,6 +37,28 @@ pub(crate) fn add_own_calls(
         reply
             .calls
             .push(call("page".into(), TOOL_OUTPUT, arguments.to_string()));
+    }
+    add_searches(rng, request, reply);
+}
+
+/// Searches, well and badly, for tools that may be sent already. Draws nothing where the request offers no search.
+fn add_searches(rng: &mut Rng, request: &Request<'_>, reply: &mut Reply) {
+    if !request.tools().any(|spec| spec.name == FIND_TOOLS) || reply.calls.is_empty() {
+        return;
+    }
+    if rng.chance(250) {
+        let arguments = match rng.below(5) {
+            0 => json!({ "query": "weather" }),
+            1 => json!({ "query": "", "max": 0 }),
+            2 => json!({ "query": "a e i", "max": 1 }),
+            _ => {
+                json!({ "query": request.catalog.specs().map(|it| it.name.as_str()).collect::<Vec<_>>().join(" ") })
+            }
+        };
+        let id = format!("f{}", reply.calls.len());
+        reply
+            .calls
+            .push(call(id, FIND_TOOLS, arguments.to_string()));
     }
 }
 

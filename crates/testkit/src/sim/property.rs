@@ -8,6 +8,7 @@ mod log;
 mod loops;
 mod own_tools;
 mod policy;
+mod tool_search;
 mod tools;
 
 use bonded_kernel::Entry;
@@ -103,6 +104,10 @@ pub const PROPERTIES: &[(&str, Property)] = &[
     (
         "no_page_is_longer_than_an_output_may_be",
         own_tools::no_page_is_longer_than_an_output_may_be,
+    ),
+    (
+        "a_tool_that_waits_is_sent_once_it_was_named",
+        tool_search::a_tool_that_waits_is_sent_once_it_was_named,
     ),
     (
         "every_call_is_answered",

@@ -70,6 +70,7 @@ fn specs() -> [ToolSpec; 3] {
         effect,
         sandbox: None,
         resource: None,
+        deferred: false,
     };
     [
         spec(
@@ -102,6 +103,7 @@ fn record_specs() -> [ToolSpec; 4] {
         effect,
         sandbox: None,
         resource: None,
+        deferred: false,
     };
     [
         spec(RECORD_ADD, ToolEffect::Idempotent),
@@ -225,6 +227,10 @@ async fn sleep(ms: u64) {
 }
 
 impl Tool for SimTool {
+    fn may_be_deferred(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

@@ -46,6 +46,7 @@ impl Log {
             effect: ToolEffect::Read,
             sandbox: None,
             resource: None,
+            deferred: false,
         };
         let catalog = Catalog::new([echo]).expect("the catalogue is well formed");
         let started = RunStarted::new(goal.into(), "be brief".into(), config, catalog);

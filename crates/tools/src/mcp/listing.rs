@@ -161,6 +161,7 @@ fn spec_of(server: &McpServer, name: &str, tool: &Value) -> Result<ToolSpec, Str
         effect: effect_of(tool),
         sandbox: server.sandbox().map(|sandbox| sandbox.level()),
         resource: is_ordered(tool).then(|| server.name.as_str().into()),
+        deferred: false,
     };
     // The kernel would refuse a catalogue as a whole.
     match Catalog::new([spec.clone()]) {

@@ -89,6 +89,7 @@ mod tests {
             effect: ToolEffect::Read,
             sandbox: None,
             resource: None,
+            deferred: false,
         };
         let other = |change: fn(&mut ToolSpec)| {
             let mut other = spec.clone();

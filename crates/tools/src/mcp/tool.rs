@@ -137,6 +137,10 @@ impl McpTool {
 }
 
 impl Tool for McpTool {
+    fn may_be_deferred(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.pinned.offered.spec
     }

@@ -89,6 +89,7 @@ impl Shape {
             effect,
             sandbox: None,
             resource: resource_of(effect, url.origin()),
+            deferred: false,
         };
         Ok(Self {
             spec,
@@ -146,6 +147,10 @@ impl RequestTool {
 }
 
 impl Tool for RequestTool {
+    fn may_be_deferred(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.shape.spec
     }

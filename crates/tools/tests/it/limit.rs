@@ -39,6 +39,7 @@ fn fake(
         effect: ToolEffect::Read,
         sandbox: None,
         resource: None,
+        deferred: false,
     };
     Arc::new(Fake { spec, act })
 }

@@ -189,6 +189,7 @@ async fn the_registry_makes_calls_wait_in_order_and_their_time_begins_after() {
             effect: ToolEffect::Read,
             sandbox: None,
             resource: None,
+            deferred: false,
         },
         queue: Queue::new("q", 1).expect("it is usable"),
         calls: Mutex::default(),

@@ -5,7 +5,7 @@
 //! mean something else than the log says. `overruled` names the fields that would have no effect, so that a
 //! configuration can be refused or warned about in time.
 
-use bonded_kernel::{Catalog, Message, Offer, Request, Target, ToolEffect, ToolSpec};
+use bonded_kernel::{Catalog, FoundTools, Message, Offer, Request, Target, ToolEffect, ToolSpec};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
@@ -72,6 +72,7 @@ fn sample(target: &Target) -> Value {
         effect: ToolEffect::Read,
         sandbox: None,
         resource: None,
+        deferred: false,
     };
     let messages = [Message::user("sample")];
     let request = Request {
@@ -81,6 +82,7 @@ fn sample(target: &Target) -> Value {
         notices: vec![],
         catalog: &Catalog::new([tool]).expect("one tool of a good name and schema is a catalogue"),
         offer: Offer::All,
+        found: FoundTools::NONE,
         output_tokens_max: OUTPUT_TOKENS,
         temperature: target.sampling.temperature,
         turn: 1,

@@ -17,8 +17,8 @@ use super::fit::{Fitted, Way};
 /// So many sets are kept; a process drives few kinds of runs at a time.
 const SETS_MAX: usize = 64;
 
-/// What the rendered tools depend on: catalogue, offer, dialect, and whether they are marked for a cache.
-type ToolsKey = (Hash, Offer, u8, bool);
+/// What the rendered tools depend on: catalogue, offer, which tools were found, dialect, and whether they are marked for a cache.
+type ToolsKey = (Hash, Offer, Option<Hash>, u8, bool);
 
 /// The tools of a request as its service takes them, and what leads back from there to the tools themselves.
 #[derive(Debug)]
@@ -33,7 +33,13 @@ impl Tools {
         let target = request.target;
         let (way, all) = Way::of(request.catalog, target.dialect);
         let offer = named(request);
-        let offered = all.into_iter().filter(|(own, _)| offer.includes(own));
+        let found = |own: &str| {
+            let spec = request.catalog.spec(own);
+            spec.is_some_and(|spec| request.found.shows(spec))
+        };
+        let offered = all
+            .into_iter()
+            .filter(|(own, _)| offer.includes(own) && found(own));
         let offered: Vec<Fitted<'_>> = offered.map(|(_, fitted)| fitted).collect();
         Self {
             rendered: render(&offered, target.dialect, target.sampling.caching),
@@ -76,6 +82,7 @@ impl ToolsCache {
         let key = (
             request.catalog.hash(),
             named(request),
+            request.found.hash(),
             target.dialect as u8,
             target.sampling.caching,
         );

@@ -9,8 +9,8 @@ pub(crate) mod sdk;
 use std::sync::Arc;
 
 use bonded_kernel::{
-    Catalog, Dialect, Image, Message, MessageCall, Offer, Reply, Request, Target, ToolEffect,
-    ToolSpec,
+    Catalog, Dialect, FoundTools, Image, Message, MessageCall, Offer, Reply, Request, Target,
+    ToolEffect, ToolSpec,
 };
 use bonded_transport::dialect;
 use serde_json::Value;
@@ -59,6 +59,7 @@ impl Conversation {
             effect: ToolEffect::Read,
             sandbox: None,
             resource: None,
+            deferred: false,
         };
         Self {
             target: Target {
@@ -84,6 +85,7 @@ impl Conversation {
             notices: self.notices.clone(),
             catalog: &self.catalog,
             offer: self.offer,
+            found: FoundTools::NONE,
             output_tokens_max: self.output_tokens_max,
             temperature: self.temperature,
             turn: 1,

@@ -24,6 +24,7 @@ pub(crate) fn spec(name: &str, schema: &Value) -> ToolSpec {
         effect: ToolEffect::Read,
         sandbox: None,
         resource: None,
+        deferred: false,
     }
 }
 

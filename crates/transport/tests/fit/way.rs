@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bonded_kernel::{
-    Catalog, Dialect, Message, MessageCall, Offer, Reply, ReplyCall, Request, Target,
+    Catalog, Dialect, FoundTools, Message, MessageCall, Offer, Reply, ReplyCall, Request, Target,
 };
 use bonded_transport::dialect::{self, Tools, unfit};
 use serde_json::{Value, json};
@@ -43,6 +43,7 @@ fn sent(catalog: &Catalog, dialect: Dialect, calls: Vec<MessageCall>) -> (Value,
         notices: vec![Arc::from("Go on.")],
         catalog,
         offer: Offer::All,
+        found: FoundTools::NONE,
         output_tokens_max: 100,
         temperature: None,
         turn: 1,

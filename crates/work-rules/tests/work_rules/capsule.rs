@@ -158,6 +158,7 @@ fn members_of_a_batch_are_operations_and_what_holds_them_together_is_none() {
         batch: true,
         progress: true,
         output_kept_bytes_max: None,
+        search: false,
     };
     let mut run = LoggedRun::begin(config);
     let member = |id: &str| {

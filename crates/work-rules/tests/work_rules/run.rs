@@ -31,6 +31,7 @@ fn specs() -> [ToolSpec; 2] {
         effect,
         sandbox: None,
         resource: Some("the shed".into()),
+        deferred: false,
     };
     [
         spec("look", ToolEffect::Read, "path"),

@@ -191,6 +191,18 @@ pub(super) fn of_requests() -> Vec<Probe> {
                 offered,
             )
         },
+        Probe {
+            stage: || with_tools().then_always(any_report()),
+            ..probe(
+                "toolSearchAbove",
+                ("0", "none"),
+                (json!(true), json!(false)),
+                |seen| {
+                    let offered = seen.outcome.requests[0].tools();
+                    json!(offered.contains(&"agent__find_tools"))
+                },
+            )
+        },
         probe(
             "contextSummary",
             ("true", "false"),

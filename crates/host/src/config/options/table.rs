@@ -311,6 +311,16 @@ pub const TABLE: &[OptionRow] = &[
         Some("true"),
         "keep truncated output and let the model page through it",
     ),
+    agent(
+        "toolSearchAbove",
+        "--tool-search-above",
+        whole_or_none(0, BITS_32),
+    )
+    .with(
+        &["defaults.toolSearchAbove"],
+        Some("5000"),
+        "tokens of server tools above which the model finds them by a search (none: send all)",
+    ),
     agent("contextSummary", "--context-summary", OptionKind::Flag).with(
         &["defaults.contextSummary"],
         Some("false"),

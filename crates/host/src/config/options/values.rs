@@ -99,6 +99,8 @@ pub struct Options {
     pub calls_per_turn_max: u32,
     /// Whether outputs that were cut are kept for the model to read on in.
     pub tool_output_paging: bool,
+    /// The tokens of servers' tools above which they are found by a search; none where all are sent.
+    pub tool_search_above: Option<u64>,
     /// Whether the model is offered to tell of its progress.
     pub progress_reports: bool,
     /// In the order in which they hold.
@@ -354,6 +356,7 @@ impl Values {
             turns_max: self.count_32("maxTurns"),
             calls_per_turn_max: self.count_32("maxToolCallsPerTurn"),
             tool_output_paging: self.flag("toolOutputPaging"),
+            tool_search_above: self.whole("toolSearchAbove"),
             progress_reports: self.flag("progressReports"),
             approvals: self.rules("approvals"),
             rules_beside: vec![],

@@ -1,8 +1,8 @@
 //! What the kernel itself answers: batches with the results of their members, pages within their limit.
 
 use bonded_kernel::{
-    BATCH, Call, Event, PROGRESS_REPORT, RAM_ADD, RAM_DELETE, STATE_ADD, STATE_DELETE, TOOL_OUTPUT,
-    ToolFinished,
+    BATCH, Call, Event, FIND_TOOLS, PROGRESS_REPORT, RAM_ADD, RAM_DELETE, STATE_ADD, STATE_DELETE,
+    TOOL_OUTPUT, ToolFinished,
 };
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ pub(super) fn is_own(tool: &str) -> bool {
         BATCH,
         PROGRESS_REPORT,
         TOOL_OUTPUT,
+        FIND_TOOLS,
         STATE_ADD,
         STATE_DELETE,
         RAM_ADD,

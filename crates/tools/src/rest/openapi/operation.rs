@@ -103,6 +103,7 @@ impl<'d> Compiler<'d> {
                 effect: operation.effect,
                 sandbox: None,
                 resource,
+                deferred: false,
             },
             method: operation.method.clone(),
             headers,

@@ -13,6 +13,7 @@ fn spec(schema: Value) -> ToolSpec {
         effect: ToolEffect::Read,
         sandbox: None,
         resource: None,
+        deferred: false,
     }
 }
 
