@@ -32,6 +32,13 @@ enum Entrance<'a> {
     Goal(Box<GoalGiven>),
 }
 
+/// What came of entering a run.
+enum Entered<'a> {
+    Driving(BoxFuture<'a, Result<Run, HostError>>),
+    /// It has ended, or waits for somebody.
+    AsItIs(Box<Run>),
+}
+
 /// What a run goes on with.
 struct FirstInput {
     input: Input,
@@ -224,30 +231,38 @@ impl Host {
         cancel: CancellationToken,
     ) -> Result<Run, HostError> {
         self.store.claim(id).await?;
+        match Box::pin(self.enter(id, entrance, cancel)).await {
+            Ok(Entered::Driving(driving)) => self.guard(id, driving).await,
+            Ok(Entered::AsItIs(run)) => {
+                self.store.release(id).await?;
+                Ok(*run)
+            }
+            Err(unusable) => {
+                self.store.release(id).await?;
+                Err(unusable)
+            }
+        }
+    }
+
+    /// Reads a run and opens its tools. What that took is let go of before the run is driven.
+    async fn enter<'a>(
+        &'a self,
+        id: &RunId,
+        entrance: Entrance<'_>,
+        cancel: CancellationToken,
+    ) -> Result<Entered<'a>, HostError> {
         let mut watched = self.watch.as_ref().map(|watch| watch.begin());
-        let run = match Box::pin(self.load_to_drive(id, &entrance, &mut watched)).await {
-            Ok(run) if entrance.is_open(&run) => run,
-            done_or_waiting_or_unusable => {
-                self.store.release(id).await?;
-                return done_or_waiting_or_unusable;
-            }
-        };
-        let entered = async {
-            let opened = self.tools.open(run.config()).await?;
-            // What the log says the tools are is what the model was told.
-            let registry = opened.pinned_to(run.catalog());
-            Ok((registry, self.first_input(&run, entrance).await?))
-        };
-        let (registry, mut first) = match entered.await {
-            Ok(entered) => entered,
-            Err(error) => {
-                self.store.release(id).await?;
-                return Err(error);
-            }
-        };
+        let run = self.load_to_drive(id, &entrance, &mut watched).await?;
+        if !entrance.is_open(&run) {
+            return Ok(Entered::AsItIs(Box::new(run)));
+        }
+        let opened = self.tools.open(run.config()).await?;
+        // What the log says the tools are is what the model was told.
+        let registry = opened.pinned_to(run.catalog());
+        let mut first = self.first_input(&run, entrance).await?;
         first.results.waited_ms = self.clock.now() - run.last_at();
         let driving = self.take_up(run, first, registry, cancel, watched);
-        self.guard(id, driving).await
+        Ok(Entered::Driving(driving))
     }
 
     /// What a run goes on with, and what it was asked where the log does not keep that.
