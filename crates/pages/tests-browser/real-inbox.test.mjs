@@ -70,7 +70,12 @@ test('approve by keys alone executes exactly what was shown', async () => {
   await page.keyboard.press('a');
   await page.keyboard.press('Enter');
   await page.waitForSelector('.ask.done');
-  await until(page, async () => (await (await fetch('/api/runs/changes', { headers: { Authorization: `Bearer ${localStorage.getItem('bonded.token')}` } })).json()).status === 'succeeded');
+  // A page that is waited for takes a promise for an answer: what the server says is asked for again from here.
+  const status = () => page.evaluate(async () => {
+    const headers = { Authorization: `Bearer ${localStorage.getItem('bonded.token')}` };
+    return (await (await fetch('/api/runs/changes', { headers })).json()).status;
+  });
+  while ((await status()) !== 'succeeded') await page.waitForTimeout(50);
   assert.match(readFileSync(path.join(store.work, 'CHANGELOG.md'), 'utf8'), /## 2\.4\.0\n- Lists may end in a comma/);
   await context.close();
 });
