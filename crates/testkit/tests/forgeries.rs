@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bonded_kernel::{
-    AgentConfig, AttemptFailed, BATCH, CallReviewed, ContextGuarded, Encoding, Event, FailureClass,
+    AgentConfig, AttemptFailed, BATCH, CallReviewed, ContextGuarded, Encoding, Event, FIND_TOOLS, FailureClass,
     GuardPoint, Head, Millis, Permission, Policy, Refusal, RefusalCode, RejectReason, Report,
     ReportFormat, ReportSource, ReportSpec, ReportStatus, Rule, SkipReason, TOOL_OUTPUT,
     TerminationKind, ToolPattern, Verdict, Window, replay,
@@ -541,6 +541,40 @@ fn every_property_of_lessons_notices_what_breaks_it() {
     expect_noticed(&history, LESSON_FORGERIES);
 }
 
+/// A calm run of an agent whose tools have to be found.
+fn searching(seed: u64) -> Plan {
+    let mut plan = flooded(seed);
+    plan.config.targets[0].window = None;
+    if let Some(agent) = &mut plan.config.agent {
+        agent.deferred_above = Some(0);
+    }
+    plan
+}
+
+/// What breaks the property of what is found.
+const SEARCH_FORGERIES: &[(&str, Forge)] = &[
+    ("a_tool_that_waits_is_sent_once_it_was_named", |h| {
+        // What named it is gone, and it is sent all the same.
+        h.requests.iter_mut().for_each(|sent| sent.log_seq = 1);
+    }),
+    ("a_tool_that_waits_is_sent_once_it_was_named", |h| {
+        let sent = h.requests.last_mut().expect("it was asked");
+        sent.offered.retain(|name| name == FIND_TOOLS);
+    }),
+];
+
+#[test]
+fn the_property_of_what_is_found_notices_what_breaks_it() {
+    let mut plays = (1..200).map(|seed| World::planned(seed, searching(seed)).play());
+    let finds = |h: &History| {
+        let found = |sent: &[String]| sent.len() > 2 && sent.iter().any(|it| it == FIND_TOOLS);
+        h.requests.last().is_some_and(|it| found(&it.offered))
+    };
+    let history = plays.find(finds).expect("some run finds a tool");
+    assert_eq!(violations(&history), []);
+    expect_noticed(&history, SEARCH_FORGERIES);
+}
+
 #[track_caller]
 fn expect_noticed(history: &History, forgeries: &[(&str, Forge)]) {
     for (row, (property, forge)) in forgeries.iter().enumerate() {
@@ -606,7 +640,8 @@ fn no_property_goes_without_a_forgery() {
         .chain(AGENT_FORGERIES)
         .chain(LOOP_FORGERIES)
         .chain(LESSON_FORGERIES)
-        .chain(WINDOW_FORGERIES);
+        .chain(WINDOW_FORGERIES)
+        .chain(SEARCH_FORGERIES);
     let forged: BTreeSet<&str> = rows.map(|(property, _)| *property).collect();
     let all: BTreeSet<&str> = PROPERTIES.iter().map(|(property, _)| *property).collect();
     assert_eq!(forged, all);

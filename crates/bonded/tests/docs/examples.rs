@@ -337,7 +337,7 @@ fn allowed(block: &str) {
 }
 
 /// Which line needs which key or server.
-const KEYS: [(&str, &str); 6] = [
+const KEYS: [(&str, &str); 7] = [
     ("bonded run --model openai/", "OPENAI_API_KEY"),
     ("bonded run --model openrouter/", "OPENROUTER_API_KEY"),
     ("bonded run --model anthropic/", "ANTHROPIC_API_KEY"),
@@ -347,6 +347,7 @@ const KEYS: [(&str, &str); 6] = [
         "a server at that address",
     ),
     ("bonded run --model a/x,b/y", "two providers"),
+    ("bonded run --image shot.png", "a model that takes images"),
 ];
 
 fn models(block: &str) {

@@ -112,6 +112,7 @@ impl Scene {
                     self.shell(&format!("bonded store init --grant app --store '{owner}'"));
                 }
                 match (first, inner) {
+                    ("run", _) => drop(self.shell(&format!("bonded run --id {RUN} 'say it'"))),
                     ("store", "copy") => drop(self.shell("bonded store init --store store.db")),
                     ("store", "adopt") => self.finished_run(),
                     _ => {}
