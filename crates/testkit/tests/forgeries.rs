@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use bonded_kernel::{
-    AgentConfig, AttemptFailed, BATCH, CallReviewed, ContextGuarded, Encoding, Event, FIND_TOOLS, FailureClass,
-    GuardPoint, Head, Millis, Permission, Policy, Refusal, RefusalCode, RejectReason, Report,
-    ReportFormat, ReportSource, ReportSpec, ReportStatus, Rule, SkipReason, TOOL_OUTPUT,
+    AgentConfig, AttemptFailed, BATCH, CallReviewed, ContextGuarded, Encoding, Event, FIND_TOOLS,
+    FailureClass, GuardPoint, Head, Millis, Permission, Policy, Refusal, RefusalCode, RejectReason,
+    Report, ReportFormat, ReportSource, ReportSpec, ReportStatus, Rule, SkipReason, TOOL_OUTPUT,
     TerminationKind, ToolPattern, Verdict, Window, replay,
 };
 use bonded_testkit::sim::{
