@@ -280,14 +280,14 @@ fn times(root: &Root, dirs: &[NetDir]) -> Vec<DirTime> {
     untouched.map(|dir| dir.before.clone()).collect()
 }
 
-/// The directories in which paths lie, as they are now.
-pub(crate) fn dirs_of<'a>(root: &Root, paths: impl Iterator<Item = &'a Path>) -> Vec<DirTime> {
-    let above: BTreeSet<&Path> = paths.filter_map(Path::parent).collect();
-    let above = above.into_iter().filter_map(|path| {
+/// Directories as they are now, each once.
+pub(crate) fn dirs_of<'a>(root: &Root, dirs: impl Iterator<Item = &'a Path>) -> Vec<DirTime> {
+    let dirs: BTreeSet<&Path> = dirs.collect();
+    let dirs = dirs.into_iter().filter_map(|path| {
         let dir = root.directory(path, Links::Refused).ok()?;
         DirTime::of(path.to_owned(), &dir).ok()
     });
-    above.collect()
+    dirs.collect()
 }
 
 impl Record {

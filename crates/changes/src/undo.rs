@@ -152,10 +152,13 @@ fn carry_out(record: &mut Record, root: &Root, plan: UndoPlan) -> Result<Undone,
     } = plan;
     let paths = changes.iter().map(|it| &*it.path);
     let paths = paths.chain(leftovers.iter().map(PathBuf::as_path));
+    // One that only gets its time back has had another, which a redo gives back.
+    let above = paths.filter_map(Path::parent);
+    let dirs = above.chain(times.iter().map(|it| &*it.path));
     let set = ChangeSet {
         set: record.next_set(),
         by,
-        dirs: dirs_of(root, paths),
+        dirs: dirs_of(root, dirs),
         changes,
         times,
         leftovers,

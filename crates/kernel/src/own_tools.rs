@@ -12,7 +12,7 @@ pub const BATCH: &str = "agent__batch";
 /// Reads on in an output that was cut.
 pub const TOOL_OUTPUT: &str = "tool_output";
 
-/// Finds tools that are not sent with each request; see [`tool_search`](crate::tool_search).
+/// Finds tools that are not sent with each request.
 pub const FIND_TOOLS: &str = "agent__find_tools";
 
 /// What is kept of an output that was cut, unless a setting says otherwise.

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bonded_testkit::rng::{Rng, seed, tell};
 use serde_json::{Value, json};
@@ -352,6 +352,12 @@ fn a_run_that_is_killed_at_a_random_moment_is_undone_to_the_byte() {
     let seed = seed("BONDED_CRASH_SEED");
     let mut rng = Rng::of(seed, 0);
     let mut changed = 0;
+    let begun = Instant::now();
+    let undisturbed = Place::new();
+    planted(&undisturbed);
+    played(&undisturbed);
+    // A busy machine takes many times as long.
+    let whole_us = u64::try_from(begun.elapsed().as_micros()).expect("it was not that long");
     for _ in 0..25 {
         let place = Place::new();
         let before = planted(&place);
@@ -360,7 +366,7 @@ fn a_run_that_is_killed_at_a_random_moment_is_undone_to_the_byte() {
         let script = place.script(&lines);
         let words = ["run", "--id", "run", "--model", &script, "the goal"];
         let child = start(&mut place.command(&words));
-        thread::sleep(Duration::from_micros(rng.below(150_000)));
+        thread::sleep(Duration::from_micros(rng.below(whole_us)));
         kill(child);
         if place.bonded(&["cancel", "run"]).code != Some(0) {
             // It had not begun.

@@ -118,7 +118,7 @@ impl Scene {
                 call: 0,
                 tool: "write".into(),
             },
-            dirs: dirs_of(&root, changes.iter().map(|it| &*it.path)),
+            dirs: dirs_of(&root, changes.iter().filter_map(|it| it.path.parent())),
             changes,
             times: vec![],
             leftovers: vec![],
@@ -341,4 +341,20 @@ fn no_link_on_the_way_is_followed_whoever_put_it_there() {
     };
     assert_eq!(obstacles.len(), 2, "{obstacles:?}");
     assert!(far.join("one").exists() && far.join("new").exists());
+}
+
+#[test]
+fn a_redo_gives_back_the_time_of_a_directory_whose_files_came_to_be_what_they_were() {
+    let scene = Scene::new();
+    fs::create_dir(scene.dir().join("kept")).expect("it can be made");
+    fs::write(scene.dir().join("kept/f"), "was").expect("it can be written");
+    let before = seen(&scene.dir());
+    scene.write(1, &["kept/f"], b"new", false);
+    scene.write(2, &["kept/f"], b"was", false);
+    scene.write(3, &["other"], b"new", false);
+    let after = seen(&scene.dir());
+    scene.undo(&Wanted::All).expect("nothing is in the way");
+    assert_eq!(seen(&scene.dir()), before);
+    scene.undo(&Wanted::Redo).expect("nothing is in the way");
+    assert_eq!(seen(&scene.dir()), after);
 }
