@@ -8,6 +8,7 @@
 mod about;
 mod amount;
 mod changes;
+mod chat;
 mod check;
 mod config;
 mod log;
@@ -37,6 +38,7 @@ use crate::style::{ColorChoice, LookFlags};
 
 pub(crate) use about::{CompletionsArgs, DemoArgs, DoctorArgs, ExplainArgs, Shell};
 pub(crate) use changes::{DiffArgs, UndoArgs};
+pub(crate) use chat::ChatArgs;
 pub(crate) use check::{ReplayArgs, VerifyArgs};
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigPlaceArgs, LoginArgs, LogoutArgs, TrustArgs,
@@ -81,6 +83,7 @@ const WIDTH_MAX: usize = 100;
 #[command(after_help = "\
 Examples:
   bonded demo                                        watch an agent work, without a key
+  bonded chat                                        talk with an agent in this directory
   bonded run --model openai/gpt-5-mini \"fix the failing test\"
   bonded run --model llama3 --base-url http://127.0.0.1:11434/v1 @goal.txt
   bonded runs                                        list the runs
@@ -236,6 +239,7 @@ macro_rules! commands {
 }
 
 commands! {
+    "chat" Chat(Box<ChatArgs>),
     "run" Run(Box<RunArgs>),
     "work" Work(Box<WorkArgs>),
     "serve" Serve(Box<ServeArgs>),
@@ -279,7 +283,8 @@ impl Command {
     pub(crate) fn is_server(&self) -> bool {
         match self {
             Self::Serve(_) | Self::Mcp(_) | Self::Ui(_) | Self::Worker(_) => true,
-            Self::Run(_)
+            Self::Chat(_)
+            | Self::Run(_)
             | Self::Work(_)
             | Self::Init(_)
             | Self::Note(_)

@@ -7,6 +7,7 @@
 mod approve;
 mod attend;
 mod cancel;
+mod chat;
 mod completions;
 mod config;
 mod demo;
@@ -62,8 +63,9 @@ use crate::{output, signals, telemetry};
 /// Most commands have a runtime of one thread, where nothing of theirs happens at the same time; servers have
 /// several.
 pub(crate) fn dispatch() -> Result<ExitCode, CliError> {
-    let words = with_agent_file(std::env::args_os());
+    let mut words = with_agent_file(std::env::args_os());
     match words.get(1..).unwrap_or_default() {
+        [] if chat::is_at_a_terminal() => words.push("chat".into()),
         [] => {
             output::stderr(TOP.trim_end());
             return Ok(ExitCode::from(Code::Usage.exit_code()));
@@ -126,6 +128,7 @@ async fn command(
     signals::outlive_size_limits();
     match command {
         Command::Work(args) => Box::pin(work::work(args, store, ground)).await,
+        Command::Chat(args) => Box::pin(chat::chat(args, store)).await,
         Command::Run(args) if args.detach => detach::detach(args, store).await,
         Command::Run(args) if args.continue_last || args.continue_run.is_some() => {
             pursue::pursue(args, store).await

@@ -2,19 +2,22 @@
 //!
 //! A goal that is JSON names none: what looks like a path in it is data. Neither do the goals of a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bonded_host::images;
 use bonded_kernel::Image;
 
-use crate::args::RunArgs;
 use crate::error::{CliError, Code};
 use crate::settings::RunSetup;
 
 /// Reads them, flags first.
-pub(crate) fn of(args: &RunArgs, asked: &str, prepared: &RunSetup) -> Result<Vec<Image>, CliError> {
+pub(crate) fn of(
+    files: &[PathBuf],
+    asked: &str,
+    prepared: &RunSetup,
+) -> Result<Vec<Image>, CliError> {
     if prepared.takes_json() {
-        return match args.images.is_empty() {
+        return match files.is_empty() {
             true => Ok(vec![]),
             false => Err(CliError::new(
                 Code::BadGoal,
@@ -23,7 +26,7 @@ pub(crate) fn of(args: &RunArgs, asked: &str, prepared: &RunSetup) -> Result<Vec
         };
     }
     let mut read = vec![];
-    for file in &args.images {
+    for file in files {
         read.push(images::read(file).map_err(|error| refused(&error))?);
     }
     for named in images::named_in(asked, Path::new(&prepared.workplace.dir))

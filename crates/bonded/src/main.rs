@@ -22,6 +22,7 @@ mod logging;
 mod masking;
 mod options;
 mod output;
+mod prompt;
 mod queued_runs;
 mod raw_mode;
 mod refused;

@@ -278,6 +278,19 @@ pub(crate) fn streamed() -> BTreeMap<String, Given> {
     BTreeMap::from([("stream".to_owned(), given)])
 }
 
+/// What a conversation says about options: the person is asked before something is changed. It is as weak as what variables
+/// say.
+pub(crate) fn asking() -> BTreeMap<String, Given> {
+    let given = Given {
+        value: ASKED_ABOUT.join(",").into(),
+        place: "bonded chat".into(),
+    };
+    BTreeMap::from([("ask".to_owned(), given)])
+}
+
+/// The built-in tools that change something.
+pub(crate) const ASKED_ABOUT: [&str; 4] = ["edit", "write", "append", "run"];
+
 /// Reads every `--override KEY=VALUE`.
 pub(crate) fn overrides(arguments: &[String]) -> Result<BTreeMap<String, Given>, CliError> {
     let parse = |text: &String| {

@@ -50,6 +50,8 @@ pub(crate) struct Attendant {
     drawing: style::Look,
     standing: Standing,
     is_full: bool,
+    /// Whether a prompt follows.
+    is_conversation: bool,
 }
 
 impl Attendant {
@@ -66,7 +68,15 @@ impl Attendant {
             drawing: style::Look::of(Stream::Err),
             standing: Standing::new(vec![store.canonicalize().unwrap_or(store)]),
             is_full: false,
+            is_conversation: false,
         })
+    }
+
+    /// A prompt says what can be done with a call that was not answered.
+    #[must_use]
+    pub(crate) fn in_conversation(mut self) -> Self {
+        self.is_conversation = true;
+        self
     }
 
     /// Shows long calls whole.
@@ -216,7 +226,9 @@ impl Attendant {
         let (title, id) = (look.title(), text::short_id(run));
         let message = format!("stopped: {title} still needs your approval");
         self.say(Symbol::Stopped, &message);
-        output::draw(&format!("Resume: bonded resume {id}\n"));
+        if !self.is_conversation {
+            output::draw(&format!("Resume: bonded resume {id}\n"));
+        }
         let of_signal = |kind: SignalKind| {
             let number = u8::try_from(kind.as_raw_value()).unwrap_or_default();
             ExitCode::from(signals::BY_SIGNAL + number)

@@ -20,11 +20,13 @@ use std::path::Path;
 use bonded_host::agent::{Agent, Workplace};
 use bonded_host::config::options::Options;
 use bonded_host::instructions::Instructions;
-use bonded_host::{Goal, Host};
-use bonded_kernel::{HeldFile, RunFiles};
+use bonded_host::{Goal, Host, prices};
+use bonded_kernel::{HeldFile, RunConfig, RunFiles, Target};
 
 pub(crate) use agent::assignment_for_check;
-pub(crate) use continuing::{goal_given, last_run_here, other_target, refuse_bound, refuse_looser};
+pub(crate) use continuing::{
+    asking_policy, goal_given, last_run_here, other_target, refuse_bound, refuse_looser,
+};
 pub(crate) use find::{find_run, find_run_to_read, find_run_to_steer};
 pub(crate) use limits::{no_price, own_limits};
 pub(crate) use market::offered;
@@ -36,7 +38,7 @@ pub(crate) use store::{
 pub(crate) use targets::{check_scripts, model_meant, target};
 
 use crate::agents;
-use crate::args::{AgentArgs, LimitArgs, ModelArgs, RunArgs};
+use crate::args::{AgentArgs, ChatArgs, LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code};
 use crate::options;
 use crate::style::{Look, Stream};
@@ -89,6 +91,23 @@ impl RunSetup {
         goal
     }
 
+    /// What the run will be bound to.
+    pub(crate) fn config(&self) -> &RunConfig {
+        &self.sample.config
+    }
+
+    /// Names other models before the run begins.
+    pub(crate) fn set_targets(&mut self, targets: Vec<Target>) -> Result<(), CliError> {
+        let is_limited = self.sample.config.limits.cost_max.is_some();
+        if is_limited && !targets.iter().all(prices::may_be_limited) {
+            return Err(no_price(
+                "there is a limit of cost; name a model with a price",
+            ));
+        }
+        self.sample.config.targets = targets;
+        Ok(())
+    }
+
     /// Where the runs are kept outside the store.
     pub(crate) fn kept(&self) -> Option<&RunFiles> {
         self.sample.config.kept.as_deref()
@@ -111,6 +130,10 @@ pub(crate) struct SetupRequest<'a> {
     pub(crate) limits: &'a LimitArgs,
     /// Whether replies are streamed where nothing says otherwise.
     pub(crate) streams: bool,
+    /// Whether the run is a conversation, where no agent says what it is.
+    pub(crate) converses: bool,
+    /// Whether the person is asked before something is changed, where nothing says otherwise.
+    pub(crate) asks: bool,
 }
 
 impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
@@ -125,6 +148,26 @@ impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
             model: &args.model,
             limits: &args.limits,
             streams: shows_text(args),
+            converses: false,
+            asks: false,
+        }
+    }
+}
+
+impl<'a> From<&'a ChatArgs> for SetupRequest<'a> {
+    fn from(args: &'a ChatArgs) -> Self {
+        Self {
+            dir: args.dir.as_deref(),
+            held: &[],
+            agent_file: args.agent_file.as_deref(),
+            system: args.system.as_deref(),
+            reads_instructions: !args.no_agents_md,
+            agent: &args.agent,
+            model: &args.model,
+            limits: &args.limits,
+            streams: Look::of(Stream::Err).redraws(),
+            converses: true,
+            asks: !args.no_ask,
         }
     }
 }
@@ -142,6 +185,9 @@ pub(crate) fn prepare(args: &SetupRequest<'_>) -> Result<RunSetup, CliError> {
     let mut workplace = agents::workplace(args.agent, Path::new(&dir))?;
     if args.streams {
         workplace.variables.extend(options::streamed());
+    }
+    if args.asks {
+        workplace.variables.extend(options::asking());
     }
     workplace.trust.remember(args.held);
     match args.agent_file {

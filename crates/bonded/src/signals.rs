@@ -6,12 +6,11 @@
 //! because every step was durable before the next began; so a second signal may end the process in any state.
 
 use std::io;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bonded_host::CancellationToken;
-use bonded_host::shapes::text::short_id;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{output, raw_mode, resumable_run, stderr_writer};
@@ -27,6 +26,8 @@ pub(crate) struct Stopping {
 
 /// After Ctrl-C.
 const STOPPING: &str = "stopping; press Ctrl-C again to stop now";
+/// After Ctrl-C in a conversation.
+const STOPPING_TURN: &str = "stopping; press Ctrl-C again to quit now";
 /// After SIGTERM or SIGHUP.
 const INTERRUPTING: &str = "interrupted: stopping what is under way; it can be resumed";
 /// For those who expect a server to read its configuration again at SIGHUP.
@@ -139,17 +140,69 @@ pub(crate) fn interrupt_on_signal() -> CancellationToken {
                 false => INTERRUPTING,
             });
             INTERRUPT.cancel();
-            let second = signals.next().await;
-            if let Some(run) = resumable_run::get() {
-                output::stderr(&format!("Resume: bonded resume {}", short_id(&run)));
-            }
-            // No half-drawn row is left on the terminal.
-            stderr_writer::draw(None);
-            stderr_writer::settle(LAST_ROW);
-            exit(i32::from(BY_SIGNAL + number(second)));
+            exit_at_once(signals.next().await);
         });
     }
     interrupt()
+}
+
+/// The command that continues the run comes last.
+fn exit_at_once(second: SignalKind) {
+    if let Some(next) = resumable_run::next_command() {
+        output::stderr(&next);
+    }
+    // No half-drawn row is left on the terminal.
+    stderr_writer::draw(None);
+    stderr_writer::settle(LAST_ROW);
+    exit(i32::from(BY_SIGNAL + number(second)));
+}
+
+/// What a person is waiting for in a conversation, while it is under way.
+static TURN: Mutex<Option<CancellationToken>> = Mutex::new(None);
+
+fn turn() -> MutexGuard<'static, Option<CancellationToken>> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on Ctrl-C stops what is under way in a conversation, and the process only when it is pressed again. Every
+/// other signal interrupts the process, as it does elsewhere.
+pub(crate) fn stop_turns_on_signal() {
+    stderr_writer::begin();
+    if let Ok(mut signals) = Signals::new() {
+        tokio::spawn(async move {
+            loop {
+                let kind = signals.next().await;
+                let at_hand = turn().clone();
+                let is_at_work = at_hand.is_some();
+                let Some(turn) = at_hand.filter(|_| kind == SignalKind::interrupt()) else {
+                    INTERRUPTED_BY.store(number(kind), Ordering::Relaxed);
+                    if is_at_work {
+                        output::stderr(INTERRUPTING);
+                    }
+                    INTERRUPT.cancel();
+                    exit_at_once(signals.next().await);
+                    return;
+                };
+                if turn.is_cancelled() {
+                    return exit_at_once(kind);
+                }
+                output::stderr(STOPPING_TURN);
+                turn.cancel();
+            }
+        });
+    }
+}
+
+/// Begins what Ctrl-C stops; gives what is cancelled then, and when the process is interrupted.
+pub(crate) fn begin_turn() -> CancellationToken {
+    let token = interrupt().child_token();
+    *turn() = Some(token.clone());
+    token
+}
+
+/// Nothing is under way: Ctrl-C is a key of the prompt.
+pub(crate) fn end_turn() {
+    *turn() = None;
 }
 
 /// For a server: gives a token that Ctrl-C and SIGTERM cancel. SIGHUP changes nothing.
@@ -193,6 +246,6 @@ async fn stop_of(signals: &mut Signals) {
     reason = "the person asked twice; the log is safe at any moment"
 )]
 fn exit(code: i32) {
-    raw_mode::leave();
+    raw_mode::leave_all();
     std::process::exit(code);
 }

@@ -26,7 +26,7 @@ const BATCH_MAX: usize = 256;
 const COLUMNS_MIN: usize = 20;
 
 /// A terminal that knows them shows what stands between these two at once, so that nothing flickers.
-const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
+pub(crate) const TOGETHER: (&str, &str) = ("\x1b[?2026h", "\x1b[?2026l");
 
 /// Rows that are drawn below the last line, again and again.
 pub(crate) trait Picture: Send + Sync {
@@ -242,10 +242,14 @@ impl Writer {
 /// Goes to the beginning of the first row and erases from there on. A terminal that has become narrower has wrapped
 /// its rows, so they are counted at the width of this moment.
 fn erased(drawn: &[DrawnRow], width: usize) -> String {
-    let high: usize = drawn
-        .iter()
-        .map(|row| row.columns.div_ceil(width.max(1)).max(1))
-        .sum();
+    let columns: Vec<usize> = drawn.iter().map(|row| row.columns).collect();
+    erased_above(&columns, width)
+}
+
+/// The same for rows of so many columns; the cursor stands at the end of the last.
+pub(crate) fn erased_above(drawn: &[usize], width: usize) -> String {
+    let rows = |columns: &usize| columns.div_ceil(width.max(1)).max(1);
+    let high: usize = drawn.iter().map(rows).sum();
     match high {
         0 => String::new(),
         1 => "\r\x1b[J".into(),

@@ -6,7 +6,26 @@
 use clap::Command;
 
 /// By command, the arguments that `-h` shows.
-const SHOWN: [(&str, &[&str]); 7] = [
+const SHOWN: [(&str, &[&str]); 8] = [
+    (
+        "chat",
+        &[
+            "goal",
+            "models",
+            "agent_file",
+            "dir",
+            "continue_last",
+            "continue_run",
+            "ask",
+            "no_ask",
+            "deny",
+            "sandbox",
+            "maxTurns",
+            "max_time",
+            "max_cost",
+            "trust",
+        ],
+    ),
     (
         "run",
         &[
@@ -87,6 +106,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
 pub(crate) const TOP: &str = "\
 Run LLM agents within limits that code enforces.
 
+  bonded chat            talk with an agent here; `bonded` alone does the same
   bonded run \"GOAL\"      one goal, then exit; reads stdin and AGENTS.md
   bonded work PLAN       a plan of tested changes
   bonded demo            watch an agent survive kill -9, without a key

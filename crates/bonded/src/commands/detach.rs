@@ -25,7 +25,7 @@ pub(crate) async fn detach(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
     let goals = goals(args)?;
     let prepared = settings::prepare(&args.into())?;
     let images = match &goals[..] {
-        [(_, asked, _)] if args.each.is_none() => goal_images::of(args, asked, &prepared)?,
+        [(_, asked, _)] if args.each.is_none() => goal_images::of(&args.images, asked, &prepared)?,
         _ => vec![],
     };
     if !prepared.options.quiet {

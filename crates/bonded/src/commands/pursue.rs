@@ -26,7 +26,7 @@ use bonded_host::shapes::text::short_id;
 
 /// Refused before anything is written where the run takes no goal, or would be another run with what is typed.
 pub(crate) async fn pursue(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
-    settings::refuse_bound(args)?;
+    settings::refuse_bound(args.into())?;
     let GivenGoal {
         input,
         asked,
@@ -35,7 +35,7 @@ pub(crate) async fn pursue(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
     goal_images::none_in_a_next_goal(&asked)?;
     let is_wanted = !(args.json || args.stream_json || args.prompting.no_prompt);
     let mut attendant = Attendant::here(is_wanted, store);
-    let (store, id) = find(args, store).await?;
+    let (store, id) = find(args.continue_run.as_deref(), args.dir.as_deref(), store).await?;
     let stance = match args.agent.trust {
         true => Stance::Once,
         false => Stance::Refuse,
@@ -43,8 +43,8 @@ pub(crate) async fn pursue(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
     let (mut host, tools) = settings::host(store.clone(), stance);
     let run = host.load(&id).await?;
     refuse_closed(&host, &run).await?;
-    settings::refuse_looser(args, run.config())?;
-    let given = settings::goal_given(args, &run, input)?;
+    settings::refuse_looser(args.into(), run.config())?;
+    let given = settings::goal_given(args.into(), &run, input)?;
     warn_of(piped.as_ref());
     let driven = drive(args, &mut host, &run, given, attendant.as_mut()).await;
     tools.stop().await;
@@ -64,18 +64,22 @@ fn warn_of(piped: Option<&Piped>) {
 }
 
 /// The run that is named, or the last one of the directory.
-async fn find(args: &RunArgs, store: Option<&Path>) -> Result<(Arc<dyn Store>, RunId), CliError> {
-    if let Some(named) = &args.continue_run {
+pub(super) async fn find(
+    named: Option<&str>,
+    dir: Option<&Path>,
+    store: Option<&Path>,
+) -> Result<(Arc<dyn Store>, RunId), CliError> {
+    if let Some(named) = named {
         return settings::find_run_to_steer(store, named).await;
     }
-    let dir = settings::working_directory(args.dir.as_deref())?;
+    let dir = settings::working_directory(dir)?;
     let store = settings::open_existing_store(store)?;
     let run = settings::last_run_here(&*store, &dir).await?;
     Ok((store, run))
 }
 
 /// Says what can be done with a run that takes no goal.
-async fn refuse_closed(host: &Host, run: &Run) -> Result<(), CliError> {
+pub(super) async fn refuse_closed(host: &Host, run: &Run) -> Result<(), CliError> {
     let Err(why) = run.takes_goal() else {
         return Ok(());
     };
@@ -138,7 +142,7 @@ async fn drive(
 }
 
 /// Where the run is kept: as it was when it began.
-async fn kept(store: &dyn Store, id: &RunId) -> Result<RunFiles, CliError> {
+pub(super) async fn kept(store: &dyn Store, id: &RunId) -> Result<RunFiles, CliError> {
     let recorded = keeping::kept(store, id).await?;
     Ok(recorded.map(|(kept, _)| kept).unwrap_or_default())
 }

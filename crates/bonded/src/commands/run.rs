@@ -58,13 +58,8 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
         }
         prepared => prepared?,
     };
-    let images = goal_images::of(args, &asked, &prepared)?;
-    if let Some(notice) = notice_at(Path::new(&prepared.workplace.dir)) {
-        output::stderr(&format!(
-            "warning: {} says that this tree is half published; `bonded work --resume` finishes that",
-            notice.display()
-        ));
-    }
+    let images = goal_images::of(&args.images, &asked, &prepared)?;
+    warn_of_half_a_tree(&prepared);
     let is_wanted = !(args.json || args.stream_json || args.prompting.no_prompt);
     let mut attendant = Attendant::here(is_wanted, store);
     let store = settings::open_store(store)?;
@@ -102,6 +97,16 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
         }
         Ok(Attended::Stopped(code)) => Ok(code),
         Err(error) => Err(refuse(&*store, name, goal, error, args.json).await),
+    }
+}
+
+/// A tree that was left half published may be the reason for the run.
+pub(super) fn warn_of_half_a_tree(prepared: &RunSetup) {
+    if let Some(notice) = notice_at(Path::new(&prepared.workplace.dir)) {
+        output::stderr(&format!(
+            "warning: {} says that this tree is half published; `bonded work --resume` finishes that",
+            notice.display()
+        ));
     }
 }
 
@@ -323,7 +328,7 @@ pub(crate) async fn conclude(
 }
 
 /// Prints a text on stdout, unless that is the terminal on which it stands already.
-fn print_once(text: &str, shown: &Shown) {
+pub(super) fn print_once(text: &str, shown: &Shown) {
     let stands = |prose: &String| prose.trim() == text.trim();
     let stands = shown.prose.as_ref().is_some_and(stands);
     if !(stands && output::is_one_terminal()) {
@@ -373,7 +378,7 @@ async fn paused(store: &dyn Store, run: &Run, as_json: bool) -> Result<ExitCode,
 
 /// The report as a person or a program wants it, else the reason that the model gave.
 /// JSON is printed with line breaks: whoever wants one line takes `--json`.
-fn answer(run: &Run, result: &RunResult) -> String {
+pub(super) fn answer(run: &Run, result: &RunResult) -> String {
     let Some(report) = run.report() else {
         return result.reason.clone();
     };

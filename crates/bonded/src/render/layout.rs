@@ -27,7 +27,7 @@ pub(crate) fn rows(passage: &Passage, count: u32, terminal: usize, look: &Look) 
 }
 
 /// What a person said, as it stood behind a prompt.
-fn asked_rows(text: &str, terminal: usize) -> Vec<Styled> {
+pub(crate) fn asked_rows(text: &str, terminal: usize) -> Vec<Styled> {
     let room = prose_columns(terminal).saturating_sub(PROMPT.len());
     let rows = text.lines().flat_map(|line| wrapped(line, room));
     let prompts = std::iter::once(PROMPT).chain(std::iter::repeat("  "));

@@ -56,10 +56,21 @@ pub(crate) enum ProgressForm {
 impl Sink {
     /// What stderr can show.
     pub(crate) fn for_stderr(quiet: bool, run: &RunId) -> Self {
+        Self::drawn(quiet, run, false)
+    }
+
+    /// The same for a person who has just typed what is asked.
+    pub(crate) fn for_conversation(quiet: bool, run: &RunId) -> Self {
+        Self::drawn(quiet, run, true)
+    }
+
+    fn drawn(quiet: bool, run: &RunId, is_typed: bool) -> Self {
         let look = Look::of(Stream::Err);
         match quiet {
             true => Self::Quiet,
-            false if look.redraws() => Self::Terminal(Box::new(TerminalRun::new(run, look))),
+            false if look.redraws() => {
+                Self::Terminal(Box::new(TerminalRun::new(run, look, is_typed)))
+            }
             false => Self::Lines(Box::new(Lines::new(run, look))),
         }
     }

@@ -20,11 +20,13 @@ pub(crate) struct TerminalRun {
     failures: Failures,
     /// What the model said last, where all of it was shown.
     prose: Option<String>,
+    /// Whether what is asked stands there already, as it was typed.
+    is_typed: bool,
     _drawing: Drawing,
 }
 
 impl TerminalRun {
-    pub(crate) fn new(run: &RunId, look: Look) -> Self {
+    pub(crate) fn new(run: &RunId, look: Look, is_typed: bool) -> Self {
         let live = Live::new(run, look);
         Self {
             _drawing: Drawing::begin(&live),
@@ -32,6 +34,7 @@ impl TerminalRun {
             narrator: Narrator::default(),
             failures: failures(&look),
             prose: None,
+            is_typed,
         }
     }
 
@@ -68,6 +71,15 @@ impl TerminalRun {
             self.discarded(entry);
         }
         let mut passages = self.narrator.narrate(entry);
+        if self.is_typed
+            && matches!(
+                entry.event,
+                Event::RunResumed {} | Event::ReviewAsked { .. }
+            )
+        {
+            // The question itself follows, and what is resumed is what the person answered.
+            passages.clear();
+        }
         if matches!(entry.event, Event::TurnFailed { .. }) {
             // The failures that led to it are told together, or by the end.
             passages.clear();
@@ -79,6 +91,7 @@ impl TerminalRun {
                     self.prose = Some(text.clone());
                     self.live.add_passage(Passage::Prose(text));
                 }
+                Passage::Asked(_) if self.is_typed => {}
                 passage @ (Passage::Asked(_) | Passage::Call(_) | Passage::Remark(_)) => {
                     self.live.add_passage(passage);
                 }
@@ -112,6 +125,9 @@ impl TerminalRun {
     }
 
     fn heading(&self, run: &RunId, started: &RunStarted) {
+        if self.is_typed {
+            return;
+        }
         let look = self.live.look();
         let config = &started.config;
         let models: Vec<String> = config

@@ -3,6 +3,7 @@
 //! A key counts only if it came alone: what is pasted, or typed before a person could have read the question, is no
 //! answer. Whatever ends the question, the terminal is as it was.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use rustix::io::{Errno, read};
 use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
 
-use crate::raw_mode;
+use crate::raw_mode::{self, Lent};
 
 /// Nobody reads a question and answers it in less.
 const QUIET: Duration = Duration::from_millis(300);
@@ -77,21 +78,28 @@ enum Typed {
 pub(super) struct Keyboard {
     stops: Stops,
     manner: InputMode,
+    /// The terminal, where keys come one by one.
+    terminal: RefCell<Option<Lent>>,
 }
 
 impl Keyboard {
     /// What was typed until now is thrown away.
     pub(super) fn open(stops: Stops, manner: InputMode) -> io::Result<Self> {
-        let keyboard = Self { stops, manner };
+        let keyboard = Self {
+            stops,
+            manner,
+            terminal: RefCell::default(),
+        };
         keyboard.begin()?;
         Ok(keyboard)
     }
 
     fn begin(&self) -> io::Result<()> {
         match self.manner {
-            InputMode::Keys => raw_mode::enter(),
-            InputMode::Words => raw_mode::forget_typed(),
+            InputMode::Keys => _ = self.terminal.replace(Some(raw_mode::enter()?)),
+            InputMode::Words => raw_mode::forget_typed()?,
         }
+        Ok(())
     }
 
     /// Gives the terminal to another program for a while.
@@ -219,12 +227,6 @@ impl Keyboard {
             () if withdrawn.is_cancelled() => Err(Unanswered::Withdrawn),
             () => Ok(()),
         }
-    }
-}
-
-impl Drop for Keyboard {
-    fn drop(&mut self) {
-        raw_mode::restore();
     }
 }
 

@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
-use bonded_host::{TargetRequest, agent};
+use bonded_host::{Host, TargetRequest, agent};
 use bonded_kernel::{
-    GoalGiven, Limits, OverallLimits, Run, RunConfig, RunId, SandboxConfig, Target,
+    GoalGiven, Limits, OverallLimits, Permission, Policy, Rule, Run, RunConfig, RunId,
+    SandboxConfig, Target, ToolPattern,
 };
 use bonded_state::{ListFilter, Listed, Store};
 
@@ -16,8 +17,9 @@ use super::limits::{cost_max, whole_ms};
 use super::plain::configuration;
 use super::target;
 use crate::agents;
-use crate::args::{AgentArgs, RunArgs};
+use crate::args::{AgentArgs, ChatArgs, LimitArgs, ModelArgs, RunArgs};
 use crate::error::{CliError, Code};
+use crate::options::ASKED_ABOUT;
 
 /// The options that a goal may bring.
 const BROUGHT: [&str; 11] = [
@@ -66,8 +68,64 @@ fn is_begun_by_hand(listed: &Listed, dir: &str) -> bool {
     })
 }
 
+/// What is typed beside the next goal of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct GoalRequest<'a> {
+    agent: &'a AgentArgs,
+    model: &'a ModelArgs,
+    limits: &'a LimitArgs,
+}
+
+impl<'a> From<&'a RunArgs> for GoalRequest<'a> {
+    fn from(args: &'a RunArgs) -> Self {
+        Self {
+            agent: &args.agent,
+            model: &args.model,
+            limits: &args.limits,
+        }
+    }
+}
+
+impl<'a> From<&'a ChatArgs> for GoalRequest<'a> {
+    fn from(args: &'a ChatArgs) -> Self {
+        Self {
+            agent: &args.agent,
+            model: &args.model,
+            limits: &args.limits,
+        }
+    }
+}
+
+/// What a run may do without asking, where it is asked about whatever it changes from here on; nothing where it is
+/// already.
+pub(crate) fn asking_policy(config: &RunConfig) -> Option<Box<Policy>> {
+    let before = config.policy.as_deref();
+    let permission = |tool: &str| before.map_or(Permission::Allow, |it| it.permission(tool).0);
+    let free = ASKED_ABOUT
+        .into_iter()
+        .filter(|tool| permission(tool) == Permission::Allow);
+    let rules: Vec<Rule> = free
+        .map(|tool| Rule {
+            tools: ToolPattern::new(tool),
+            permission: Permission::Ask,
+        })
+        .collect();
+    if rules.is_empty() {
+        return None;
+    }
+    let asking = Policy {
+        rules,
+        nonce: before.map_or_else(Host::draw_nonce, |it| it.nonce.clone()),
+        ..Policy::default()
+    };
+    Some(Box::new(match before {
+        Some(before) => asking.under(before.clone()),
+        None => asking,
+    }))
+}
+
 /// Refuses what a goal for a run that has begun cannot bring.
-pub(crate) fn refuse_bound(args: &RunArgs) -> Result<(), CliError> {
+pub(crate) fn refuse_bound(args: GoalRequest<'_>) -> Result<(), CliError> {
     let given = &args.agent.options.given;
     let typed = given
         .iter()
@@ -91,7 +149,11 @@ pub(crate) fn refuse_bound(args: &RunArgs) -> Result<(), CliError> {
 }
 
 /// The goal with its limits: what is typed, else what the run began with.
-pub(crate) fn goal_given(args: &RunArgs, run: &Run, input: String) -> Result<GoalGiven, CliError> {
+pub(crate) fn goal_given(
+    args: GoalRequest<'_>,
+    run: &Run,
+    input: String,
+) -> Result<GoalGiven, CliError> {
     let said = said(args)?;
     let limits = said.limits(args, &run.config_begun_with().limits)?;
     let mut given = GoalGiven::new(input, limits);
@@ -108,7 +170,7 @@ struct Said {
     keys: Vec<String>,
 }
 
-fn said(args: &RunArgs) -> Result<Said, CliError> {
+fn said(args: GoalRequest<'_>) -> Result<Said, CliError> {
     let typed = args.agent.options.given.iter();
     let typed = typed.filter(|(key, _)| *key != "models");
     let command_line: std::collections::BTreeMap<String, Given> = typed
@@ -128,8 +190,8 @@ impl Said {
         self.keys.iter().any(|it| it == key)
     }
 
-    fn limits(&self, args: &RunArgs, began: &Limits) -> Result<Limits, CliError> {
-        let typed = &args.limits;
+    fn limits(&self, args: GoalRequest<'_>, began: &Limits) -> Result<Limits, CliError> {
+        let typed = args.limits;
         let (options, mut limits) = (&self.options, began.clone());
         if self.has("maxTurns") {
             limits.turns_max = options.turns_max;
@@ -156,7 +218,7 @@ impl Said {
     }
 
     /// Who says what may be used for a goal says that the run may use as much more.
-    fn overall(&self, args: &RunArgs, run: &Run, limits: &Limits) -> Option<OverallLimits> {
+    fn overall(&self, args: GoalRequest<'_>, run: &Run, limits: &Limits) -> Option<OverallLimits> {
         let before = run.overall_limits();
         let (turns, spend) = (run.turn(), run.spend());
         let mut overall = before;
@@ -190,7 +252,7 @@ impl Said {
 /// The models that a person names in place of those before. What was said of tokens' price holds on; what was listed is of
 /// the other model.
 fn other_targets(
-    args: &RunArgs,
+    args: GoalRequest<'_>,
     config: &RunConfig,
     models: &Given,
 ) -> Result<Vec<Target>, CliError> {
@@ -229,7 +291,7 @@ pub(crate) fn other_target(
 }
 
 /// Refuses a run that reaches further than the configuration says by now, unless the person says so again.
-pub(crate) fn refuse_looser(args: &RunArgs, config: &RunConfig) -> Result<(), CliError> {
+pub(crate) fn refuse_looser(args: GoalRequest<'_>, config: &RunConfig) -> Result<(), CliError> {
     let workplace = agents::looking(&AgentArgs::default(), Path::new(&config.dir))?;
     let sources = configuration(&workplace)?.sources()?;
     let resolved = options::resolve(&sources)?;

@@ -13,7 +13,8 @@ use bonded_host::instructions::Instructions;
 use bonded_host::{Goal, Host, SCRIPT, policy, take_key_from};
 use bonded_host::{prices, regular};
 use bonded_kernel::{
-    DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig, SandboxConfig, Target, Text,
+    CONVERSATION_SYSTEM, DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig,
+    SandboxConfig, Target, Text,
 };
 
 use super::limits::{listed_prices, no_price, overall, own_limits, parse_price};
@@ -59,6 +60,7 @@ pub(super) fn prepare_plain(
     check_scripts(&options)?;
     let mut config = plain_config(args, dir, &options, targets)?;
     config.held = workplace.trust.held();
+    config.conversation = args.converses;
     config.builtin = chosen_tools(&options, &resolved.sources)?;
     // Without tools there are no outputs to read on in.
     let has_tools = config.builtin.as_ref().is_none_or(|it| !it.is_empty());
@@ -72,7 +74,7 @@ pub(super) fn prepare_plain(
         true => Instructions::find(&workplace),
         false => Instructions::default(),
     };
-    let system = instructions.after(&system_text(args.system)?);
+    let system = instructions.after(&system_text(args)?);
     let before = config.targets.iter().flat_map(warnings_before);
     let warnings = before.chain(listed_prices(&config));
     let warnings = warnings.chain(instructions.warnings.clone()).collect();
@@ -215,9 +217,12 @@ pub(super) fn types_turns(args: &AgentArgs) -> bool {
 const SYSTEM_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// It replaces the default text; it is not put before it.
-fn system_text(file: Option<&Path>) -> Result<Text, CliError> {
-    let Some(path) = file else {
-        return Ok(DEFAULT_SYSTEM.into());
+fn system_text(args: &SetupRequest<'_>) -> Result<Text, CliError> {
+    let Some(path) = args.system else {
+        return Ok(match args.converses {
+            true => CONVERSATION_SYSTEM.into(),
+            false => DEFAULT_SYSTEM.into(),
+        });
     };
     let text = std::fs::File::open(path).and_then(|file| regular::text_of(file, SYSTEM_BYTES_MAX));
     let text = text.map_err(|error| {

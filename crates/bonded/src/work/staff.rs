@@ -134,6 +134,8 @@ fn prepare(
         model: &args.model,
         limits: &args.limits,
         streams: false,
+        converses: false,
+        asks: false,
     })?;
     if prepared.options.sandbox.level == SandboxLevel::Full {
         return Err(

@@ -44,6 +44,8 @@ const HOWS: &[(&str, How)] = &[
     // Nothing was kept elsewhere that the log could be compared with.
     ("bonded verify 3f2a", How::Ends(7)),
     ("bonded verify --all --json", How::Ends(7)),
+    // Ctrl-D leaves, whatever was said before.
+    ("bonded chat", How::Asks("Ctrl-D quit", "\u{4}")),
     ("bonded approve 3f2a  ", How::Asks("? help", "y")),
 ];
 

@@ -3,6 +3,7 @@
 use bonded_testkit::{place, provider, terminal, tool_server};
 
 mod calls;
+mod chat;
 mod demo;
 mod failure;
 mod listing;

@@ -67,7 +67,7 @@ fn asked(place: &Place, lines: &[Value]) -> Terminal {
 
 /// Presses a key until the screen shows what it brings about: a key that comes too early is no answer.
 #[track_caller]
-fn press(terminal: &Terminal, key: &str, shows: &str) -> String {
+pub(super) fn press(terminal: &Terminal, key: &str, shows: &str) -> String {
     press_until(terminal, key, shows, |screen| screen.contains(shows))
 }
 
@@ -85,7 +85,7 @@ fn press_until(terminal: &Terminal, key: &str, what: &str, is_so: impl Fn(&str) 
 }
 
 /// Who the system says is here.
-fn person() -> String {
+pub(super) fn person() -> String {
     let named = Command::new("id").arg("-un").output();
     let named = named.expect("the system knows who is here").stdout;
     String::from_utf8(named)

@@ -91,7 +91,7 @@ impl Scene {
     fn set_up(&mut self, path: &str) {
         let (first, inner) = path.split_once(' ').unwrap_or((path, ""));
         match first {
-            "" | "show" | "fork" | "runs" | "diff" | "undo" => self.finished_run(),
+            "" | "show" | "chat" | "fork" | "runs" | "diff" | "undo" => self.finished_run(),
             "verify" | "replay" => {
                 self.finished_run();
                 self.worked();
