@@ -27,6 +27,7 @@ mod mcp;
 mod models;
 mod new;
 mod note;
+mod planned;
 mod pursue;
 mod replay;
 mod replay_receipt;

@@ -90,6 +90,8 @@ pub(crate) enum Code {
     TreeBusy,
     /// The run takes no other goal, as it is or by what the configuration says now.
     CannotContinue,
+    /// A run that should have planned has no plan that can be used.
+    NoPlan,
     /// Another process drives the run, or a plan does.
     RunHeld,
     /// Another process wrote to the log meanwhile; this one let go, so that nothing is done twice.
@@ -177,7 +179,7 @@ macro_rules! page {
 
 impl Code {
     /// Every code once. The order is that of `bonded explain` without an argument.
-    pub(crate) const ALL: [Self; 65] = [
+    pub(crate) const ALL: [Self; 66] = [
         Self::Usage,
         Self::NoModel,
         Self::BadModel,
@@ -208,6 +210,7 @@ impl Code {
         Self::TreeFailed,
         Self::TreeBusy,
         Self::CannotContinue,
+        Self::NoPlan,
         Self::RunHeld,
         Self::TakenOver,
         Self::StoreMissing,
@@ -280,6 +283,7 @@ impl Code {
             Self::TreeFailed => page!("tree-failed", 3),
             Self::TreeBusy => page!("tree-busy", 3),
             Self::CannotContinue => page!("cannot-continue", 4),
+            Self::NoPlan => page!("no-plan", 1),
             Self::RunHeld => page!("run-held", 3),
             Self::TakenOver => page!("taken-over", 3),
             Self::StoreMissing => page!("store-missing", 4),

@@ -28,7 +28,7 @@ const ALIASES: [(&str, &str); 4] = [
     ("toolResponseMaxBytes", "tool-output"),
 ];
 /// Key, flag and help of the options that a flag can switch off.
-const OFF_FLAGS: [(&str, &str, &str); 4] = [
+const OFF_FLAGS: [(&str, &str, &str); 5] = [
     ("stream", "no-stream", "wait for complete replies"),
     (
         "toolOutputPaging",
@@ -44,6 +44,11 @@ const OFF_FLAGS: [(&str, &str, &str); 4] = [
         "progressReports",
         "no-progress-reports",
         "offer no progress reports",
+    ),
+    (
+        "readOnly",
+        "no-read-only",
+        "let the agent change things though its file says readOnly",
     ),
 ];
 /// Key and letter.

@@ -108,6 +108,11 @@ impl RunSetup {
         Ok(())
     }
 
+    /// Changes what holds for every goal that is made from here on.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Goal)) {
+        change(&mut self.sample);
+    }
+
     /// Where the runs are kept outside the store.
     pub(crate) fn kept(&self) -> Option<&RunFiles> {
         self.sample.config.kept.as_deref()

@@ -6,6 +6,7 @@
 
 mod ground;
 mod plan;
+mod plan_file;
 mod staff;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ use crate::{agents, dirs, output, settings, signals};
 use bonded_host::shapes::text;
 pub(crate) use ground::Ground;
 use plan::{LOOK_AFTER, check};
+pub(crate) use plan_file::{FORM, PlanFile, plan_in};
 use staff::CommandLineStaff;
 
 /// Where a plan is worked off.

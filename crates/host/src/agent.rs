@@ -248,7 +248,7 @@ impl Agent {
             handed_down: calls.then(|| Box::new(workplace.handed_down())),
         };
         let policy = policy(options, &agent.agents, &agent.nonce);
-        let config = RunConfig {
+        let mut config = RunConfig {
             limits: Limits {
                 turns_max: options.turns_max,
                 calls_per_turn_max: options.calls_per_turn_max,
@@ -277,6 +277,7 @@ impl Agent {
                 )?,
             )
         };
+        config.confine_to_policy();
         let variables = assignment.now.variables(workplace, options, format);
         Ok(Goal {
             text: assignment.input.into(),

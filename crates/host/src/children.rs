@@ -124,6 +124,7 @@ impl Children for WorkplaceChildren {
         })?;
         let own = goal.config.policy.take();
         goal.config.policy = policy::below(own, caller, &nonce);
+        goal.config.confine_to_policy();
         // What was said for all agents holds for those that are called from there as well.
         if let Some(called) = &mut goal.config.agent
             && called.handed_down.is_some()

@@ -66,7 +66,10 @@ impl Confinement {
     ) -> Result<Arc<Sandbox>, SandboxError> {
         self.note_kept(run);
         // A run of an older format says nothing, and gets the usual.
-        let demanded = run.sandbox.as_deref().cloned().unwrap_or_default();
+        let mut demanded = run.sandbox.as_deref().cloned().unwrap_or_default();
+        if run.reads_only() {
+            demanded = demanded.leaving_nothing();
+        }
         let mut hidden_paths = self.hidden_paths.clone();
         hidden_paths.extend(secret_files(run));
         let works_in = |dir: &&PathBuf| Path::new(&run.dir).starts_with(dir);
@@ -87,7 +90,11 @@ impl Confinement {
             show: demanded.show.into_iter().map(PathBuf::from).collect(),
             hidden_paths,
             protected_paths: self.kept().iter().cloned().collect(),
-            home: self.home(&run.dir, own.name.as_deref(), level, network),
+            // What is kept from one command for the next is a change.
+            home: match run.reads_only() {
+                true => None,
+                false => self.home(&run.dir, own.name.as_deref(), level, network),
+            },
         };
         let sandbox = Sandbox::prepare(policy, Path::new(&run.dir), &self.launcher)?;
         Ok(Arc::new(match &self.on_shortfall {

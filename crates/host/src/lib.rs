@@ -38,6 +38,7 @@ mod long_work;
 mod many;
 pub mod memory_file;
 pub mod offers;
+pub mod planning;
 pub mod prices;
 mod private;
 pub mod provider;

@@ -125,4 +125,15 @@ impl RunResult {
     pub fn is_success(&self) -> bool {
         self.status == Status::Succeeded
     }
+
+    /// The report as a text, with line breaks where it is JSON, else the reason that the model gave.
+    pub fn answer(&self, run: &Run) -> String {
+        let Some(report) = run.report() else {
+            return self.reason.clone();
+        };
+        if let Some(value) = report.content_json.as_ref().or(report.messages.as_ref()) {
+            return serde_json::to_string_pretty(value).unwrap_or_default();
+        }
+        report.content.map(|it| it.to_string()).unwrap_or_default()
+    }
 }

@@ -25,13 +25,15 @@ pub struct WorkdirTools {
     opened: Mutex<BTreeMap<ToolTerms, Arc<Registry>>>,
 }
 
-/// The directory, the kernel's own tools, what is demanded for commands, the files with secrets, and which tools.
+/// The directory, the kernel's own tools, what is demanded for commands, the files with secrets, which tools, and whether only
+/// those that read.
 type ToolTerms = (
     String,
     OwnTools,
     Option<Box<SandboxConfig>>,
     Vec<String>,
     Option<Vec<String>>,
+    bool,
 );
 
 impl std::fmt::Debug for WorkdirTools {
@@ -48,14 +50,14 @@ pub(crate) struct ChangeRecording {
 }
 
 /// The directory of a run, whose changes are recorded where there are records. A work item has none: its copy is
-/// published whole or dropped.
+/// published whole or dropped. Nor has a run that reads only, which does not complete an undo of others either.
 pub(crate) fn open_workdir(
     config: &RunConfig,
     recording: Option<&ChangeRecording>,
 ) -> Result<Workdir, ToolsError> {
     let workdir = Workdir::open(Path::new(&config.dir))?;
-    let Some(ChangeRecording { records, secrets }) = recording.filter(|_| config.item.is_none())
-    else {
+    let is_recorded = config.item.is_none() && !config.reads_only();
+    let Some(ChangeRecording { records, secrets }) = recording.filter(|_| is_recorded) else {
         return Ok(workdir);
     };
     // A run must not begin on half of an undo. What cannot be settled now is met again by who undoes.
@@ -104,6 +106,7 @@ impl WorkdirTools {
             config.sandbox.clone(),
             secrets.collect(),
             config.builtin.clone(),
+            config.reads_only(),
         );
         if let Some(registry) = opened.get(&key) {
             return Ok(registry.clone());

@@ -60,6 +60,24 @@ impl<'a> Decoding<'a> {
             Writing::Instructions(_) => Spelling::NATIVE,
         }
     }
+
+    /// The tool, where the run may call it at all. What the kernel answers itself changes nothing but the log.
+    fn offered(&self, tool: &str, is_answered: bool) -> Result<(), Refusal> {
+        let Some(spec) = self.catalog.spec(tool) else {
+            let known: Vec<&str> = self.catalog.specs().map(|it| it.name.as_str()).collect();
+            let known = known.join(", ");
+            let message = match self.config.reads_only() {
+                true => format!("this run changes nothing: it has no tool {tool:?}, only {known}"),
+                false => format!("there is no tool {tool:?}, only {known}"),
+            };
+            return Err(refusal(RefusalCode::UnknownTool, message));
+        };
+        if is_answered || self.config.admits(spec) {
+            return Ok(());
+        }
+        let message = format!("this run changes nothing: the tool {tool:?} may change something");
+        Err(refusal(RefusalCode::Denied, message))
+    }
 }
 
 /// A call after its check: as it is executed, or refused.
@@ -107,7 +125,7 @@ pub(crate) fn call(
         Ok((value, steps)) => {
             // What was mended may hold more than was written.
             let bytes = steps.is_empty().then_some(arguments.len());
-            let refused = admit(&tool, &value, bytes, index, how).err();
+            let refused = admit(&tool, &value, bytes, index, false, how).err();
             let mut checked = CheckedCall::as_written(tool, Text::default());
             checked.refused = refused;
             if steps.is_empty() {
@@ -123,16 +141,23 @@ pub(crate) fn call(
 }
 
 /// What is wrong with an instruction, if something is. How many there may be was seen to when they were read.
-pub(crate) fn instruction(tool: &str, arguments: &Value, how: &Decoding<'_>) -> Option<Refusal> {
-    admit(tool, arguments, None, 0, how).err()
+pub(crate) fn instruction(
+    tool: &str,
+    arguments: &Value,
+    is_memory: bool,
+    how: &Decoding<'_>,
+) -> Option<Refusal> {
+    admit(tool, arguments, None, 0, is_memory, how).err()
 }
 
-/// `bytes` is the length of the text that the arguments were read from, where they are as written.
+/// `bytes` is the length of the text that the arguments were read from, where they are as written. What `is_memory` changes the
+/// run's own memory, which is a fold of its log.
 fn admit(
     tool: &str,
     arguments: &Value,
     bytes: Option<usize>,
     index: usize,
+    is_memory: bool,
     how: &Decoding<'_>,
 ) -> Result<(), Refusal> {
     let max = how.config.limits.calls_per_turn_max;
@@ -148,11 +173,8 @@ fn admit(
             format!("only {max} {calls} executed in a turn, this one was not: call again");
         return Err(refusal(RefusalCode::TooManyCalls, message));
     }
-    if how.catalog.spec(tool).is_none() {
-        let known: Vec<&str> = how.catalog.specs().map(|spec| spec.name.as_str()).collect();
-        let message = format!("there is no tool {tool:?}, only {}", known.join(", "));
-        return Err(refusal(RefusalCode::UnknownTool, message));
-    }
+    let is_answered = is_memory || is_terminal(tool) || how.config.own_tools.of(tool).is_some();
+    how.offered(tool, is_answered)?;
     if let Some(policy) = &how.config.policy
         && how.config.own_tools.of(tool).is_none()
         && policy.permission(tool).0 == Permission::Deny

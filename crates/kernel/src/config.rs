@@ -7,6 +7,7 @@ mod agent;
 mod client;
 mod looping;
 mod overall;
+mod reading;
 mod report;
 mod writing;
 

@@ -43,7 +43,7 @@ use crate::tool::ToolEffect;
 use defaults::{first, is_first, is_zero};
 
 /// The version of the log's format. A log of a newer version is refused, never guessed at.
-pub const FORMAT: u16 = 9;
+pub const FORMAT: u16 = 10;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -78,6 +78,9 @@ pub struct Policy {
     /// Whether the run is marked from the start, because the run that called it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub begins_marked: bool,
+    /// Whether the run changes nothing: it is offered only what reads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads_only: bool,
     /// Names the blocks in which untrusted output is shown, so that no output can pass for the end of one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub nonce: String,
@@ -119,6 +122,12 @@ impl Policy {
     pub fn after_untrusted(&self) -> Permission {
         let above = self.above.as_ref().map(|above| above.after_untrusted());
         self.after_untrusted.max(above.unwrap_or_default())
+    }
+
+    /// Whether the run changes nothing, by this policy or by one above it.
+    pub fn reads_only(&self) -> bool {
+        let above = self.above.as_ref();
+        self.reads_only || above.is_some_and(|above| above.reads_only())
     }
 
     /// Puts another policy above all that are there.

@@ -246,12 +246,14 @@ impl Catalog {
         config: &RunConfig,
         may_wait: impl Fn(&ToolSpec) -> bool,
     ) -> Result<Self, BadCatalog> {
-        let specs = specs.into_iter().collect();
+        let is_admitted = |spec: &ToolSpec| config.admits(spec);
+        let specs = specs.into_iter().filter(is_admitted).collect();
         let specs = match Profile::of(config).deferred_above() {
             Some(tokens_max) => defer(specs, may_wait, vocabulary(config), tokens_max),
             None => specs,
         };
         let client_tools = config.client_tools.iter().flat_map(|tools| tools.specs());
+        let client_tools = client_tools.filter(is_admitted);
         let beside = || config.own_tools.specs().into_iter().chain(client_tools);
         match Profile::of(config) {
             Profile::Plain => Self::new(specs.into_iter().chain(beside())),

@@ -66,6 +66,20 @@ pub struct SandboxConfig {
     pub limits: ProcessLimits,
 }
 
+impl SandboxConfig {
+    /// The same for commands that leave nothing behind, here or elsewhere: they write nothing that lasts, reach nobody, and do
+    /// not run where the machine cannot enforce that.
+    #[must_use]
+    pub fn leaving_nothing(self) -> Self {
+        Self {
+            level: SandboxLevel::ReadOnly,
+            best_effort: false,
+            network: false,
+            ..self
+        }
+    }
+}
+
 /// What the processes of one command may use at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProcessLimits {

@@ -156,6 +156,14 @@ fn distrust_everything(history: &mut History) {
     }));
 }
 
+/// As if the run had not been allowed what it did.
+fn read_only(history: &mut History) {
+    history.config.policy = Some(Box::new(Policy {
+        reads_only: true,
+        ..Policy::default()
+    }));
+}
+
 fn answer_nobody(history: &mut History) {
     *first(history, "tool_finished") = Event::CallReviewed(Box::new(CallReviewed {
         call: 0,
@@ -185,6 +193,12 @@ const FORGERIES: &[(&str, Forge)] = &[
         ask_about_everything(h, Permission::Deny);
     }),
     ("nothing_held_is_invoked_unapproved", distrust_everything),
+    ("a_run_that_reads_only_changes_nothing", read_only),
+    ("a_run_that_reads_only_changes_nothing", |h| {
+        read_only(h);
+        // What was executed is hidden, and what was offered is not.
+        h.executions.clear();
+    }),
     ("every_verdict_answers_one_question", answer_nobody),
     ("a_batch_has_the_results_of_its_members", |h| {
         let results = r#"{"results":[{"id":"nobody","output":"here"}]}"#;

@@ -92,6 +92,8 @@ impl Registry {
 
     /// The tools of a run, beside those that the kernel answers itself.
     pub fn of_run(tools: Vec<Arc<dyn Tool>>, config: &RunConfig) -> Result<Self, BadCatalog> {
+        let is_admitted = |tool: &Arc<dyn Tool>| is_admitted(&**tool, config);
+        let tools: Vec<Arc<dyn Tool>> = tools.into_iter().filter(is_admitted).collect();
         let specs = tools.iter().map(|tool| tool.spec().clone());
         let may_wait = tools.iter().filter(|tool| tool.may_be_deferred());
         let may_wait: BTreeSet<&str> = may_wait.map(|tool| tool.spec().name.as_str()).collect();
@@ -247,6 +249,17 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.tools.keys()).finish()
     }
+}
+
+/// Whether a run may have a tool. In one that reads only, a server whose tool the policy calls untrusted is not believed that it
+/// changes nothing.
+fn is_admitted(tool: &dyn Tool, config: &RunConfig) -> bool {
+    let is_untrusted = || {
+        let policy = config.policy.as_ref();
+        policy.is_some_and(|policy| policy.is_untrusted(&tool.spec().name))
+    };
+    let is_doubted = config.reads_only() && tool.is_vouched_by_server() && is_untrusted();
+    config.admits(tool.spec()) && !is_doubted
 }
 
 /// The output of a call that was executed elsewhere: masked and cut as that of a tool is.

@@ -60,9 +60,13 @@ fn here() -> String {
 
 impl Run {
     pub(crate) fn new(workdir: Arc<Workdir>, sandbox: Arc<Sandbox>) -> Self {
+        let effect = match sandbox.leaves_nothing() {
+            true => ToolEffect::Read,
+            false => ToolEffect::Write,
+        };
         let mut spec = ToolSpec::closed(
             "run",
-            ToolEffect::Write,
+            effect,
             "Runs a command and waits for it. It has failed unless it exits with 0. Background \
              processes are killed when the command ends. Of long output the beginning and the end are shown, or the \
              beginning and how to read on. \

@@ -210,6 +210,11 @@ impl Sandbox {
         self.policy.level
     }
 
+    /// Whether what a command does is gone when it has ended, whatever the command is.
+    pub fn leaves_nothing(&self) -> bool {
+        self.policy.leaves_nothing() && self.launcher != Launcher::None
+    }
+
     /// Commands of the level `full` always have it.
     pub fn has_network(&self) -> bool {
         self.policy.network || self.policy.level == SandboxLevel::Full

@@ -72,6 +72,11 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether nothing but a server's word says what the tool does.
+    fn is_vouched_by_server(&self) -> bool {
+        false
+    }
+
     /// Why the tool must not be called in a run that began with this spec, if it has become another tool
     /// since. What is built in never has.
     fn change_since(&self, _pinned: &ToolSpec) -> Option<ToolFault> {

@@ -29,6 +29,9 @@ Examples:
   bonded run --agent reviewer.ai --max-cost 0.50 \"review the last commit\"
   bonded run -c \"and now the docs\"
   bonded run --continue 3f2a --max-turns 20 \"continue\"
+  bonded run --plan \"make the tests faster\"
+  bonded run --plan --work-plan plan.yaml \"translate the docs\"
+  bonded run --from-plan 3f2a
   bonded run --model script:replies.jsonl --json \"try it without a model\"
   bonded run --id nightly-2026-11-15 --max-time 10m --ask edit,write @goal.txt
   bonded run --each goals.jsonl --jobs 16 > results.jsonl
@@ -60,6 +63,24 @@ pub(crate) struct RunArgs {
     /// Continue this run with GOAL: its id or a unique prefix
     #[arg(long = "continue", id = "continue_run", value_name = "RUN", conflicts_with_all = ["images", "each", "id", "detach", "agent_file", "system", "no_agents_md", "dir"])]
     pub(crate) continue_run: Option<String>,
+
+    /// Change nothing: read, and answer with a plan
+    ///
+    /// The model is offered only tools that read, and nothing stays of what its commands write. `--from-plan` carries the plan out.
+    #[arg(long, conflicts_with_all = ["continue_last", "continue_run", "each", "detach", "from_plan", "no-read-only"])]
+    pub(crate) plan: bool,
+
+    /// With --plan: the answer must be a plan for `bonded work`, and is written to this new file
+    ///
+    /// An answer that `bonded work` could not read is given back with its mistakes, up to three times.
+    #[arg(long, value_name = "FILE", requires = "plan")]
+    pub(crate) work_plan: Option<PathBuf>,
+
+    /// Carry out the plan of this run: its id or a unique prefix
+    ///
+    /// A GOAL is what is asked besides. It works in the directory of the plan unless --dir names another.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["continue_last", "continue_run", "each", "detach"])]
+    pub(crate) from_plan: Option<String>,
 
     /// Run the goals of a JSON Lines file, one result per line on stdout
     #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["goal", "id", "stream_json"])]

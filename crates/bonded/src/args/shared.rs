@@ -38,7 +38,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "TOKENS", value_parser = amount::tokens, allow_negative_numbers = true)]
     pub(crate) max_tokens: Option<u64>,
 
-    /// Cost limit in dollars; needs --price if neither bonded nor the endpoint lists a price
+    /// Cost limit in dollars; needs --price where no price is listed
     #[arg(long, value_name = "USD")]
     pub(crate) max_cost: Option<String>,
 

@@ -35,6 +35,7 @@ const SHOWN: [(&str, &[&str]); 8] = [
             "dir",
             "each",
             "continue_last",
+            "plan",
             "detach",
             "ask",
             "deny",

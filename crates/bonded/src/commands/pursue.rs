@@ -36,11 +36,7 @@ pub(crate) async fn pursue(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
     let is_wanted = !(args.json || args.stream_json || args.prompting.no_prompt);
     let mut attendant = Attendant::here(is_wanted, store);
     let (store, id) = find(args.continue_run.as_deref(), args.dir.as_deref(), store).await?;
-    let stance = match args.agent.trust {
-        true => Stance::Once,
-        false => Stance::Refuse,
-    };
-    let (mut host, tools) = settings::host(store.clone(), stance);
+    let (mut host, tools) = settings::host(store.clone(), stance(args));
     let run = host.load(&id).await?;
     refuse_closed(&host, &run).await?;
     settings::refuse_looser(args.into(), run.config())?;
@@ -54,6 +50,14 @@ pub(crate) async fn pursue(args: &RunArgs, store: Option<&Path>) -> Result<ExitC
             run::conclude(&*store, &run, args.json, &shown).await
         }
         Attended::Stopped(code) => Ok(code),
+    }
+}
+
+/// Of what is found only what is trusted counts, unless the person says so now.
+pub(super) fn stance(args: &RunArgs) -> Stance {
+    match args.agent.trust {
+        true => Stance::Once,
+        false => Stance::Refuse,
     }
 }
 
@@ -103,7 +107,8 @@ pub(super) async fn refuse_closed(host: &Host, run: &Run) -> Result<(), CliError
     Err(CliError::new(Code::CannotContinue, message).hint(hint))
 }
 
-async fn drive(
+/// Gives the goal to the run, and drives and shows it until it has ended again.
+pub(super) async fn drive(
     args: &RunArgs,
     host: &mut Host,
     run: &Run,

@@ -20,6 +20,7 @@ use bonded_work::publish::notice_at;
 use crate::agents::Verbosity;
 use crate::args::RunArgs;
 use crate::commands::attend::{self, Attended};
+use crate::commands::planned::Planning;
 use crate::error::{CliError, Code};
 use crate::refused::Name;
 use crate::render::ending::Ending;
@@ -30,7 +31,7 @@ use crate::review::Attendant;
 use crate::style::{Look, Stream};
 use bonded_host::shapes::{result, text, waiting};
 
-use crate::settings::RunSetup;
+use crate::settings::{RunSetup, SetupRequest};
 use crate::stdin::{self, Piped};
 use crate::{agents, goal, goal_images, output, refused, settings, signals};
 use bonded_host::keeping::Keeper;
@@ -41,23 +42,30 @@ const NOT_FINAL: &str = "stdout has the model's last message, not a final answer
 /// A tree that was left half published is warned of, and no reason to refuse: the run may be there to look into it.
 pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode, CliError> {
     let chosen = args.id.as_deref().map(RunId::new).transpose()?;
+    let planning = Planning::of(args, store).await?;
     let GivenGoal {
         input,
         asked,
         piped,
-    } = goal_and_material(args)?;
+    } = planning.goal(args)?;
+    let dir = planning.dir(args);
     let drawn = Host::draw_id();
     let name = chosen.as_ref().map_or(Name::Drawn(&drawn), Name::Chosen);
-    let prepared = match settings::prepare(&args.into()) {
+    let request = SetupRequest {
+        dir: dir.as_deref(),
+        ..args.into()
+    };
+    let mut prepared = match settings::prepare(&request) {
         Err(error) if refused::is_of_a_run(&error) => {
             let Ok(store) = settings::open_store(store) else {
                 return Err(error);
             };
-            let goal = refused::bare_goal(input, args.dir.as_deref());
+            let goal = refused::bare_goal(input, dir.as_deref());
             return Err(refuse(&*store, name, goal, error, args.json).await);
         }
         prepared => prepared?,
     };
+    planning.bind(args, &mut prepared);
     let images = goal_images::of(&args.images, &asked, &prepared)?;
     warn_of_half_a_tree(&prepared);
     let is_wanted = !(args.json || args.stream_json || args.prompting.no_prompt);
@@ -92,8 +100,8 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
     .await
     {
         Ok(Attended::Left(left)) => {
-            let (run, shown) = *left;
-            conclude(&*store, &run, args.json, &shown).await
+            let concluded = planning.conclude(args, &store, *left, attendant.as_mut());
+            Box::pin(concluded).await
         }
         Ok(Attended::Stopped(code)) => Ok(code),
         Err(error) => Err(refuse(&*store, name, goal, error, args.json).await),
@@ -379,27 +387,20 @@ async fn paused(store: &dyn Store, run: &Run, as_json: bool) -> Result<ExitCode,
 /// The report as a person or a program wants it, else the reason that the model gave.
 /// JSON is printed with line breaks: whoever wants one line takes `--json`.
 pub(super) fn answer(run: &Run, result: &RunResult) -> String {
-    let Some(report) = run.report() else {
-        return result.reason.clone();
-    };
-    let json = report.content_json.as_ref().or(report.messages.as_ref());
-    if let Some(value) = json {
-        return serde_json::to_string_pretty(value).unwrap_or_default();
-    }
-    let content = report
-        .content
-        .map(|text| text.to_string())
-        .unwrap_or_default();
-    match report.format {
+    let answer = result.answer(run);
+    match run.report().map(|report| report.format) {
         // Models write escapes out, as they cannot write the character.
-        ReportFormat::Tty => content
+        Some(ReportFormat::Tty) => answer
             .replace("\\x1b[", "\x1b[")
             .replace("\\u001b[", "\x1b["),
-        ReportFormat::Markdown
-        | ReportFormat::MarkdownMermaid
-        | ReportFormat::SlackBlockKit
-        | ReportFormat::Pipe
-        | ReportFormat::Json
-        | ReportFormat::SubAgent => content,
+        Some(
+            ReportFormat::Markdown
+            | ReportFormat::MarkdownMermaid
+            | ReportFormat::SlackBlockKit
+            | ReportFormat::Pipe
+            | ReportFormat::Json
+            | ReportFormat::SubAgent,
+        )
+        | None => answer,
     }
 }

@@ -298,6 +298,11 @@ pub(crate) fn refuse_looser(args: GoalRequest<'_>, config: &RunConfig) -> Result
     let now = &resolved.options.sandbox;
     let has_said = |key: &str| resolved.sources.get(key) == Some(&Source::Config);
     let is_said_again = said(args)?.has("sandbox");
+    if resolved.options.reads_only && !config.reads_only() {
+        let message = "the run can change things, and the configuration says `readOnly` by now";
+        let hint = "begin a new run, which reads only: bonded run";
+        return Err(CliError::new(Code::CannotContinue, message).hint(hint));
+    }
     let then = config.sandbox.as_deref();
     let then = then.cloned().unwrap_or_else(unconfined);
     if has_said("sandbox") && then.level > now.level && !is_said_again {

@@ -194,7 +194,7 @@ fn plain_config(
         return Err(no_price(hint));
     }
     let types_turns = types_turns(args.agent);
-    Ok(RunConfig {
+    let mut config = RunConfig {
         overall: Some(overall(args.limits, types_turns, &limits)),
         limits,
         output_tokens_max: options.output_tokens_max,
@@ -204,7 +204,9 @@ fn plain_config(
         policy: policy(options, &[], &Host::draw_nonce()),
         sandbox: Some(Box::new(options.sandbox.clone())),
         ..RunConfig::new(dir, targets)
-    })
+    };
+    config.confine_to_policy();
+    Ok(config)
 }
 
 /// Whether somebody typed how many turns there may be.

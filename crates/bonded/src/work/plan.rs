@@ -52,13 +52,14 @@ pub(crate) async fn check(
     let wait_ms = args
         .wait_ms
         .unwrap_or(if args.dry_run { 0 } else { WAIT_MS });
+    let defaults = Constraints::preset(&args.limits_of).unwrap_or_default();
     let began = Instant::now();
     let mut shown = BTreeSet::new();
     loop {
         let mut done = history(workshop, &record.root)?.done();
         missing.retain(|id| !done.contains(id));
         done.extend(missing.iter().cloned());
-        let faults = match read(args, &value, &record.root, &done) {
+        let faults = match read(&value, &record.root, &done, defaults) {
             Ok(plan) => {
                 let waited_ms = if shown.is_empty() { 0 } else { wait_ms };
                 return Ok(CheckedPlan {
@@ -107,17 +108,34 @@ fn known_missing(record: &PlanRecord) -> BTreeSet<ItemId> {
     ids.flatten().collect()
 }
 
-/// Limits that an item does not name are those of the preset.
+/// Everything that is wrong with a plan that nobody waits for, each with its line.
+pub(super) fn mistakes(
+    text: &str,
+    workshop: &Workshop,
+    root: &Path,
+) -> Result<Vec<String>, CliError> {
+    let value = match parse_document(text) {
+        Ok(value) => value,
+        Err(bad) => return Ok(vec![bad.to_string()]),
+    };
+    let done = history(workshop, root)?.done();
+    let read = read(&value, root, &done, Constraints::default());
+    Ok(read
+        .err()
+        .map_or_else(Vec::new, |faults| told(text, &faults)))
+}
+
+/// Limits that an item does not name are the defaults.
 fn read(
-    args: &WorkArgs,
     value: &Value,
     root: &Path,
     done: &BTreeSet<ItemId>,
+    defaults: Constraints,
 ) -> Result<WorkPlan, Vec<PlanFault>> {
     let context = PlanContext {
         root: root.to_str(),
         done,
-        defaults: Constraints::preset(&args.limits_of).unwrap_or_default(),
+        defaults,
     };
     WorkPlan::from_value(value, &context)
 }
@@ -130,8 +148,8 @@ fn awaited(fault: &PlanFault) -> Option<ItemId> {
     ItemId::new(id).ok()
 }
 
-/// Everything that is wrong with a plan, each with its line.
-fn bad_plan(file: &Path, text: &str, faults: &[PlanFault]) -> CliError {
+/// Faults as a person is told of them, each with its line, up to a number.
+fn told(text: &str, faults: &[PlanFault]) -> Vec<String> {
     let texts = faults.iter().take(FAULTS_SHOWN_MAX).map(|fault| {
         let line = line_of(text, &fault.at).map(|line| format!("line {line}: "));
         format!("{}{fault}", line.unwrap_or_default())
@@ -141,6 +159,12 @@ fn bad_plan(file: &Path, text: &str, faults: &[PlanFault]) -> CliError {
     if more > 0 {
         lines.push(format!("and {more} more"));
     }
+    lines
+}
+
+/// Everything that is wrong with a plan, each with its line.
+fn bad_plan(file: &Path, text: &str, faults: &[PlanFault]) -> CliError {
+    let lines = told(text, faults);
     let message = format!(
         "the plan {} has errors; nothing was run\n  {}",
         file.display(),

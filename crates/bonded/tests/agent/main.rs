@@ -32,6 +32,7 @@ mod paging;
 mod progress;
 mod published;
 mod queues;
+mod read_only;
 mod reasoning;
 mod refused;
 mod reports;

@@ -19,6 +19,7 @@ mod limits;
 mod looks;
 mod models;
 mod piped;
+mod plan;
 mod prices;
 mod proofs;
 mod proxies;

@@ -156,8 +156,8 @@ pub struct AgentTools {
 
 /// Files, and the directory they are read for: a variable may stand for that directory.
 type ReadKey = (Vec<String>, PathBuf);
-/// Files, directory and sandbox: what would make a started server another one.
-type PoolKey = (Vec<String>, String, Option<Box<SandboxConfig>>);
+/// Files, directory, sandbox and whether nothing may be changed: what would make a started server another one.
+type PoolKey = (Vec<String>, String, Option<Box<SandboxConfig>>, bool);
 
 impl std::fmt::Debug for AgentTools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -415,7 +415,12 @@ impl AgentTools {
         run: &RunConfig,
         files: &[String],
     ) -> Result<Arc<McpServers>, AgentError> {
-        let key = (files.to_vec(), run.dir.clone(), run.sandbox.clone());
+        let key = (
+            files.to_vec(),
+            run.dir.clone(),
+            run.sandbox.clone(),
+            run.reads_only(),
+        );
         let mut pools = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pools.get(&key) {
             return Ok(pool.clone());

@@ -116,7 +116,9 @@ impl Capabilities {
             self.policy.permission(name).0 >= bound.policy.permission(name).0
                 && self.policy.is_untrusted(name) >= bound.policy.is_untrusted(name)
         };
-        names.iter().all(all) && self.policy.after_untrusted() >= bound.policy.after_untrusted()
+        names.iter().all(all)
+            && self.policy.after_untrusted() >= bound.policy.after_untrusted()
+            && self.policy.reads_only() >= bound.policy.reads_only()
     }
 }
 

@@ -18,6 +18,7 @@ pub fn policy(options: &Options, agents: &[SubAgent], nonce: &str) -> Option<Box
         untrusted,
         trusted,
         after_untrusted: options.after_untrusted,
+        reads_only: options.reads_only,
         ..Policy::default()
     };
     let both = match flags.is_empty() {

@@ -89,6 +89,7 @@ fn defaults() -> BoxedStrategy<Value> {
         ("sandboxShow", names()),
         ("sandboxNetwork", flags()),
         ("sandboxEnv", names()),
+        ("readOnly", flags()),
         ("approvals", rules()),
         ("untrusted", names()),
         (
@@ -310,6 +311,7 @@ proptest! {
             prop_assert!(!holds("maxTurns") || after.turns_max <= bound.turns_max);
             prop_assert!(!holds("maxRetries") || after.attempts_per_turn_max <= bound.attempts_per_turn_max);
             prop_assert!(!holds("afterUntrusted") || after.after_untrusted >= bound.after_untrusted);
+            prop_assert!(!holds("readOnly") || after.reads_only >= bound.reads_only);
             prop_assert!(!holds("untrusted") || after.untrusted == bound.untrusted);
             prop_assert!(!holds("sessionsDir") || after.sessions_dir == bound.sessions_dir);
             prop_assert!(!holds("billingFile") || after.billing_file == bound.billing_file);

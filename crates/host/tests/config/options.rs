@@ -385,7 +385,7 @@ fn every_place_of_the_configuration_reaches_its_option() {
               "maxTurns": "${TURNS}", "maxToolCallsPerTurn": 11, "stream": true, "reasoning": "low",
               "toolOutputPaging": true, "toolSearchAbove": 18, "contextSummary": true, "progressReports": true, "openaiMode": "chat",
               "reasoningValue": 12, "contextWindowBufferTokens": 13, "outputFormat": "json",
-              "approvals": {"ask": ["a*"]}, "untrusted": ["b*"], "afterUntrusted": "deny",
+              "approvals": {"ask": ["a*"]}, "untrusted": ["b*"], "afterUntrusted": "deny", "readOnly": true,
               "sandbox": "full", "sandboxRequired": true, "sandboxBestEffort": true, "sandboxNetwork": true,
               "sandboxEnv": ["HERE"], "sandboxShow": ["~/x"],
               "sandboxCpuMs": 14001, "sandboxMemoryBytes": 20000000, "sandboxProcesses": 16, "sandboxFileBytes": 17000},
@@ -424,6 +424,7 @@ fn every_place_of_the_configuration_reaches_its_option() {
     assert_eq!(options.approvals[0].tools.as_str(), "a*");
     assert_eq!(options.untrusted, Some(vec!["b*".to_owned()]));
     assert_eq!(options.after_untrusted, Permission::Deny);
+    assert!(options.reads_only);
     let sandbox = &options.sandbox;
     assert_eq!(sandbox.level.as_str(), "full");
     assert!(sandbox.required && sandbox.network);

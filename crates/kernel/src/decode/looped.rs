@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::attrless::{
-    Element, InstructionFault, InstructionRules, Problem, RECORD_ADD, RECORD_UPDATE,
-    read_instructions,
+    Element, InstructionFault, InstructionRules, Problem, RAM_ADD, RAM_DELETE, RECORD_ADD,
+    RECORD_UPDATE, STATE_ADD, STATE_DELETE, read_instructions,
 };
 use super::{Decoded, Rejected, answer};
 use crate::check::{self, Decoding};
@@ -20,6 +20,9 @@ use crate::text::Text;
 const IGNORED_CALLS_MAX: usize = 8;
 
 const DEFAULT_KIND: &str = "note";
+
+/// What changes the run's own memory.
+const MEMORY: [&str; 4] = [STATE_ADD, STATE_DELETE, RAM_ADD, RAM_DELETE];
 
 /// What is named where no instruction is.
 const REPLY: &str = "reply";
@@ -148,7 +151,7 @@ impl<'a> Calls<'a> {
     }
 
     fn take(&mut self, tool: &str, arguments: &Value) {
-        let refused = check::instruction(tool, arguments, self.how);
+        let refused = check::instruction(tool, arguments, MEMORY.contains(&tool), self.how);
         let refused = refused.or_else(|| self.out_of_scope(tool, arguments));
         self.push(tool, arguments.to_string(), refused, Some(Tag::default()));
     }

@@ -208,7 +208,11 @@ impl Run {
         let config = &mut Arc::make_mut(&mut self.setup.started).config;
         config.limits = limits;
         if let Some(policy) = &given.policy {
-            config.policy = Some(policy.clone());
+            // What a run that reads only was begun with, its tools and its sandbox, is for no other.
+            let reads_only = config.reads_only();
+            let mut policy = policy.clone();
+            policy.reads_only |= reads_only;
+            config.policy = Some(policy);
         }
         if let Some(targets) = &given.targets {
             config.targets.clone_from(targets);

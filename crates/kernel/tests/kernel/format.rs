@@ -12,7 +12,7 @@ struct Golden {
     first_hash: &'static str,
 }
 
-const GOLDEN: [Golden; 9] = [
+const GOLDEN: [Golden; 10] = [
     Golden {
         format: 1,
         lines: include_str!("../golden/format-1.jsonl"),
@@ -57,6 +57,11 @@ const GOLDEN: [Golden; 9] = [
         format: 9,
         lines: include_str!("../golden/format-9.jsonl"),
         first_hash: "b3eae9091f9228770f225bc86d797f000ae71ec8c731008a21a142c132c9f331",
+    },
+    Golden {
+        format: 10,
+        lines: include_str!("../golden/format-10.jsonl"),
+        first_hash: "cf40324cacb7d3bd61dfe59db4142b442007c59a0158b3919da47aec9b8548eb",
     },
 ];
 
@@ -157,6 +162,12 @@ fn words_of(golden: &Golden) -> BTreeSet<String> {
         words(&value, &mut found);
     }
     found
+}
+
+#[test]
+fn the_tenth_golden_file_has_every_field_that_came_with_it() {
+    let found = words_of(&GOLDEN[9]);
+    assert!(found.contains("reads_only"));
 }
 
 #[test]

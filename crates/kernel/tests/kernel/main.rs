@@ -40,6 +40,7 @@ mod plain;
 mod policy;
 mod policy_marks;
 mod policy_own_tools;
+mod policy_reads_only;
 mod price;
 mod progress_report;
 mod purity;

@@ -19,6 +19,7 @@ pub(crate) fn make_policy(seed: u64, config: &mut RunConfig) {
         policy = policy.under(draw(rng));
     }
     policy.begins_marked = rng.chance(100);
+    policy.reads_only = rng.chance(120);
     policy.nonce = "0ddba11".into();
     config.policy = Some(Box::new(policy));
 }

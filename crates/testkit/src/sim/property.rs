@@ -154,6 +154,10 @@ pub const PROPERTIES: &[(&str, Property)] = &[
         policy::nothing_held_is_invoked_unapproved,
     ),
     (
+        "a_run_that_reads_only_changes_nothing",
+        policy::a_run_that_reads_only_changes_nothing,
+    ),
+    (
         "every_verdict_answers_one_question",
         policy::every_verdict_answers_one_question,
     ),

@@ -141,6 +141,12 @@ impl Tool for McpTool {
         true
     }
 
+    /// What a server cannot do, it need not be believed.
+    fn is_vouched_by_server(&self) -> bool {
+        let sandbox = self.upkeep.server().sandbox();
+        sandbox.is_none_or(|sandbox| !sandbox.leaves_nothing())
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.pinned.offered.spec
     }

@@ -28,3 +28,12 @@ pub struct SandboxPolicy {
     /// The home of the commands, kept between them. Without one each has a home that goes with it.
     pub home: Option<PathBuf>,
 }
+
+impl SandboxPolicy {
+    /// Whether what a command does is gone when it has ended: it writes only what goes with it, and reaches nobody. Where the
+    /// machine cannot enforce that, it is not started.
+    pub(super) fn leaves_nothing(&self) -> bool {
+        let is_enforced = !self.best_effort;
+        is_enforced && self.level == SandboxLevel::ReadOnly && !self.network && self.home.is_none()
+    }
+}

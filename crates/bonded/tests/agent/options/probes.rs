@@ -278,6 +278,18 @@ pub(super) fn of_approvals() -> Vec<Probe> {
             stage,
             ..probe("afterUntrusted", ("ask", "allow"), waits(), status)
         },
+        Probe {
+            stage: || routed().front("tools: [read, write]"),
+            ..probe(
+                "readOnly",
+                ("true", "false"),
+                (
+                    json!(["read", "tool_output"]),
+                    json!(["read", "tool_output", "write"]),
+                ),
+                offered,
+            )
+        },
     ]
 }
 

@@ -112,7 +112,9 @@ impl Scene {
                     self.shell(&format!("bonded store init --grant app --store '{owner}'"));
                 }
                 match (first, inner) {
-                    ("run", _) => drop(self.shell(&format!("bonded run --id {RUN} 'say it'"))),
+                    ("run", _) => {
+                        drop(self.shell(&format!("bonded run --plan --id {RUN} 'say it'")));
+                    }
                     ("store", "copy") => drop(self.shell("bonded store init --store store.db")),
                     ("store", "adopt") => self.finished_run(),
                     _ => {}
@@ -349,6 +351,10 @@ fn answer(asked: &Asked) -> Reply {
     }
     // An agent delivers its report in a tag, and any other run ends by a call.
     match tools.contains(&"done") {
+        true if said.contains("a plan file for `bonded work`") => {
+            let plan = "- id: one\n  agent_id: agent-1\n  description: Do it.\n";
+            call_to(asked, "done", &json!({ "reason": plan }))
+        }
         true => call_to(asked, "done", &json!({ "reason": "said" })),
         false => {
             // In the form that it was asked for.

@@ -365,6 +365,13 @@ pub const TABLE: &[OptionRow] = &[
             Some("allow"),
             "calls that change something after untrusted output: allow, ask or deny",
         ),
+    agent("readOnly", "--read-only", OptionKind::Flag)
+        .ordered(Order::On)
+        .with(
+            &["defaults.readOnly"],
+            Some("false"),
+            "change nothing: offer only tools that read, and keep nothing of what commands write",
+        ),
     agent("openaiMode", "--openai-mode", OPENAI_MODE).with(
         &["defaults.openaiMode"],
         Some("auto"),

@@ -115,6 +115,8 @@ pub struct Options {
     pub untrusted: Option<Vec<String>>,
     /// What becomes of calls that change something once something untrusted was read.
     pub after_untrusted: Permission,
+    /// Whether the run changes nothing.
+    pub reads_only: bool,
     /// `None` leaves the choice to who is asked.
     pub openai_mode: Option<OpenaiMode>,
     /// Sent to the providers that have a word for it.
@@ -364,6 +366,7 @@ impl Values {
             deny: self.list("deny"),
             untrusted: self.given_list("untrusted"),
             after_untrusted: self.permission("afterUntrusted"),
+            reads_only: self.flag("readOnly"),
             openai_mode: self.openai_mode(),
             caching: self.caching(),
             encoding: self.encoding(),

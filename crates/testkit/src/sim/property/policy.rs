@@ -1,6 +1,6 @@
 //! Policies: what was invoked, against what the rules and the untrusted data before it demand.
 
-use bonded_kernel::{Entry, Event, Permission, Policy, ToolEffect, Verdict};
+use bonded_kernel::{Entry, Event, Permission, Policy, RECORD_SEARCH, ToolEffect, Verdict};
 
 use super::own_tools::is_own;
 use super::tools::is_terminal;
@@ -59,6 +59,24 @@ pub(super) fn nothing_held_is_invoked_unapproved(history: &History) -> Result<()
         }
     }
     Ok(())
+}
+
+/// A run that reads only is offered nothing else, and nothing else is executed for it, whatever the log says of it.
+pub(super) fn a_run_that_reads_only_changes_nothing(history: &History) -> Result<(), String> {
+    let policy = history.config.policy.as_ref();
+    if !policy.is_some_and(|policy| policy.reads_only()) {
+        return Ok(());
+    }
+    let changes = |tool: &str| ["look", RECORD_SEARCH].iter().all(|reads| *reads != tool);
+    if let Some(one) = history.executions.iter().find(|one| changes(&one.tool)) {
+        return Err(format!("turn {} executes {}", one.turn, one.tool));
+    }
+    let offered = history.requests.iter().flat_map(|sent| &sent.offered);
+    let mut others = offered.filter(|tool| changes(tool) && !is_terminal(tool) && !is_own(tool));
+    match others.next() {
+        Some(tool) => Err(format!("{tool} is offered")),
+        None => Ok(()),
+    }
 }
 
 /// A verdict answers a question, once; what was denied is not invoked.
