@@ -1,6 +1,7 @@
 //! A conversation at a terminal: one run whatever is said, asked about, stopped or killed.
 
 mod keys;
+mod killed;
 mod stopped;
 
 use serde_json::{Value, json};
