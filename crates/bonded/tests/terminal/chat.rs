@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::place::{Place, call, of_kind, with};
 use crate::provider::{Provider, said_to};
-use crate::screen::{at, check, command};
+use crate::screen::{at, check, command, without_durations};
 use crate::terminal::{ENTER, Size, Terminal};
 
 /// Ctrl-D.
@@ -63,6 +63,12 @@ fn hold(name: &str, place: &Place, screen: &str) {
     let id = run_of(place);
     let person = super::review::person();
     let screen = screen.replace(&id[..8], "RUN     ").replace(&person, "ana");
+    // Between the figures of a conversation a longer time takes no spaces before it.
+    let row = |row: &str| match row.starts_with("d|so far") {
+        true => without_durations(row),
+        false => row.to_owned(),
+    };
+    let screen = screen.lines().map(row).collect::<Vec<_>>().join("\n");
     let dir = place.work().display().to_string();
     check(name, &screen.replace(&dir, "DIR"));
 }

@@ -286,17 +286,10 @@ impl<'a> Talk<'a> {
         Ok(given)
     }
 
-    /// Ends a goal that was stopped or interrupted, so that the run takes another one. What was under way is recorded first
-    /// as it is when such a run is resumed: a command whose outcome is unknown is not one that was not executed.
-    async fn end_what_was_stopped(&mut self, id: &RunId) -> Result<(), CliError> {
-        if self.host.load(id).await?.termination().is_some() {
-            return Ok(());
-        }
-        self.host.live = None;
-        let stopped = CancellationToken::new();
-        stopped.cancel();
-        let run = Box::pin(self.host.resume(id, stopped)).await?;
-        if run.termination().is_none() {
+    /// Ends a goal that was stopped or interrupted, so that the run takes another one. A call that was under way is recorded
+    /// as one whose outcome is unknown.
+    async fn end_what_was_stopped(&self, id: &RunId) -> Result<(), CliError> {
+        if self.host.load(id).await?.termination().is_none() {
             self.host.cancel_waiting(id, STOPPED).await?;
         }
         Ok(())
