@@ -1,10 +1,10 @@
 //! Errors as a person meets them: a stable code, what happened, what to do, and an exit code.
 //!
-//! Libraries below have their own error types; here each of them is mapped to one code, and nowhere else. A code is
-//! a promise: scripts branch on its name and on the exit code, so that neither changes, and the texts may. The
-//! messages of causes are joined, because a person on a terminal has nobody who unwraps them. Exit codes: 1 says
-//! that something is not as it should be, 3 that the machine failed, 4 that what was typed or configured does, 5 a
-//! schema, 6 and 7 that nothing failed and something is still open.
+//! Libraries below have their own error types; here each of them is mapped to one code (`code`), and nowhere else. The
+//! texts may change, and codes may not. The messages of causes are joined, because a person on a terminal has nobody who
+//! unwraps them.
+
+mod code;
 
 use bonded_host::agent::AgentError;
 use bonded_host::agent_file::AgentFileError;
@@ -14,6 +14,7 @@ use bonded_host::config::{ConfigError, Problems};
 use bonded_host::keeping::LedgerError;
 use bonded_host::letters::written_out;
 use bonded_host::shapes::text::short_id;
+use bonded_host::skills::UnusableSkill;
 use bonded_host::trust::{TrustError, Untrusted};
 use bonded_host::with_causes;
 use bonded_host::{HostError, ProviderError};
@@ -27,317 +28,7 @@ use bonded_workspace::store::WorkspaceError;
 
 use crate::signals;
 
-/// The stable codes. Each has a page in `docs/errors`, which `bonded explain CODE` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Code {
-    /// A mistake in the arguments; nothing was begun, and nothing is put on record.
-    Usage,
-    /// Neither a flag, a file nor a variable names a model.
-    NoModel,
-    /// The name of the model leads to no endpoint.
-    BadModel,
-    /// The goal is empty, too large, no UTF-8, or not what the agent takes.
-    BadGoal,
-    /// A file of scripted replies is missing, or a line of it is no reply.
-    BadScript,
-    /// The text cannot be the id of any run.
-    BadRunId,
-    /// No run of this store has this id, nor one that begins so.
-    UnknownRun,
-    /// Several ids begin with what was typed; the hint lists them.
-    AmbiguousRun,
-    /// A chosen id belongs to another run.
-    IdTaken,
-    /// The run has fewer turns.
-    NoSuchTurn,
-    /// No call of the run waits for a person.
-    NothingWaits,
-    /// Another call waits than the one that was looked at; nothing was recorded.
-    OtherCall,
-    /// Nobody could be asked, or not all was shown: nothing was approved.
-    LookFirst,
-    /// There is a limit of cost, and no price for one of the models.
-    NoPrice,
-    /// There is no such plan to resume, or its record cannot be read.
-    UnknownPlan,
-    /// The plan has faults; all of them are listed, and nothing was run.
-    BadPlan,
-    /// The working directory is missing, cannot be read, or has no UTF-8 path.
-    Workdir,
-    /// The tree cannot be worked on as it is, and is untouched.
-    Tree,
-    /// An agent file, or one that it includes or calls, cannot be used.
-    AgentFile,
-    /// The configuration cannot be used; the hints are its further problems.
-    Config,
-    /// Something that was found wants more than to tighten, and nobody trusts it. Nothing of it was started.
-    Untrusted,
-    /// The record of what the person trusts cannot be read or written; until then nothing is trusted.
-    TrustRecord,
-    /// A tool that is not built in, a server that is switched off, or a login that a server cannot have.
-    UnknownTool,
-    /// A schema is no JSON Schema, or something does not fit it.
-    Schema,
-    /// A tool server did not start, so that the run did not begin.
-    ToolServer,
-    /// The machine cannot enforce the sandbox that is required, or no command can be started in it.
-    Sandbox,
-    /// The address of a server cannot be listened on.
-    Listen,
-    /// Something of the tree, of its copies or of what is kept beside the store could not be read or written.
-    TreeFailed,
-    /// Another plan works on the tree, or on one around it. It is untouched.
-    TreeBusy,
-    /// The run takes no other goal, as it is or by what the configuration says now.
-    CannotContinue,
-    /// A run that should have planned has no plan that can be used.
-    NoPlan,
-    /// Another process drives the run, or a plan does.
-    RunHeld,
-    /// Another process wrote to the log meanwhile; this one let go, so that nothing is done twice.
-    TakenOver,
-    /// There is no store where one was named, or there is no home to look for one in.
-    StoreMissing,
-    /// The file is something else.
-    StoreNotAStore,
-    /// The store's file is damaged.
-    StoreCorrupt,
-    /// A newer version has written it; this one does not guess what it says.
-    StoreNewer,
-    /// The disk is full. What was durable before still is.
-    StoreFull,
-    /// The store cannot be written.
-    StoreReadOnly,
-    /// Another process keeps it locked for too long.
-    StoreLocked,
-    /// The file was removed, moved or replaced while it was open.
-    StoreReplaced,
-    /// No server answers at the store's address.
-    StoreUnreachable,
-    /// The store's server does not let this user in, or not do what is needed.
-    StoreDenied,
-    /// The server has no store yet, or an older one.
-    StoreNotReady,
-    /// The server would acknowledge what a crash can lose.
-    StoreUnsynced,
-    /// The server takes no further connections.
-    StoreConnections,
-    /// A pooler stands before the server.
-    StorePooler,
-    /// The process could not show in time that it lives, and stopped what it did for the run.
-    LeaseLost,
-    /// Reading or writing it failed otherwise.
-    StoreIo,
-    /// The run is a copy, or was moved: another store continues it.
-    RunElsewhere,
-    /// A log in the store to copy to is not the beginning of the one that was to be copied.
-    CopyDiverged,
-    /// Runs were driven while they were copied: the copy is made again.
-    CopyUnfinished,
-    /// Entries of a log are not what their hashes say, or are not the log of one run.
-    BrokenLog,
-    /// A log contradicts what is known of it elsewhere.
-    Tampered,
-    /// No fault was found, and there was nothing to compare with. It has an exit code of its own, because it is
-    /// neither success nor a fault: a log that was cut at its end looks the same.
-    NotCompared,
-    /// Something stands in the way of an undo; nothing was changed.
-    UndoRefused,
-    /// The record of a run's changes cannot be read, or an undo was not made; nothing was changed.
-    UndoFailed,
-    /// A replay computed something else than what is recorded.
-    ReplayDiffers,
-    /// A receipt is not what it claims to be.
-    BadReceipt,
-    /// The data directory of a workspace is missing or holds a file that cannot be used.
-    DataDir,
-    /// The workspace did not make the change. The message begins with the code that programs meet over HTTP.
-    Refused,
-    /// The run ended, and not with success.
-    RunFailed,
-    /// A call waits for a person; the run goes on after the verdict.
-    AwaitingReview,
-    /// A signal asked the process to end; what was under way can be resumed. The exit code is 128 and the signal's
-    /// number.
-    Interrupted,
-    /// What was to be read on stdout, or in files, could not be written.
-    OutputFailed,
-    /// Something that should not happen; there is nothing that a person can do about it but report it.
-    Internal,
-}
-
-/// A code's name, its exit code, and its page.
-macro_rules! page {
-    ($name:literal, $exit:literal) => {
-        (
-            $name,
-            $exit,
-            include_str!(concat!("../../../docs/errors/", $name, ".md")),
-        )
-    };
-}
-
-impl Code {
-    /// Every code once. The order is that of `bonded explain` without an argument.
-    pub(crate) const ALL: [Self; 66] = [
-        Self::Usage,
-        Self::NoModel,
-        Self::BadModel,
-        Self::BadGoal,
-        Self::BadScript,
-        Self::BadRunId,
-        Self::UnknownRun,
-        Self::AmbiguousRun,
-        Self::IdTaken,
-        Self::NoSuchTurn,
-        Self::NothingWaits,
-        Self::OtherCall,
-        Self::LookFirst,
-        Self::NoPrice,
-        Self::UnknownPlan,
-        Self::BadPlan,
-        Self::Workdir,
-        Self::Tree,
-        Self::AgentFile,
-        Self::Config,
-        Self::Untrusted,
-        Self::TrustRecord,
-        Self::UnknownTool,
-        Self::Schema,
-        Self::ToolServer,
-        Self::Sandbox,
-        Self::Listen,
-        Self::TreeFailed,
-        Self::TreeBusy,
-        Self::CannotContinue,
-        Self::NoPlan,
-        Self::RunHeld,
-        Self::TakenOver,
-        Self::StoreMissing,
-        Self::StoreNotAStore,
-        Self::StoreCorrupt,
-        Self::StoreNewer,
-        Self::StoreFull,
-        Self::StoreReadOnly,
-        Self::StoreLocked,
-        Self::StoreReplaced,
-        Self::StoreUnreachable,
-        Self::StoreDenied,
-        Self::StoreNotReady,
-        Self::StoreUnsynced,
-        Self::StoreConnections,
-        Self::StorePooler,
-        Self::LeaseLost,
-        Self::StoreIo,
-        Self::RunElsewhere,
-        Self::CopyDiverged,
-        Self::CopyUnfinished,
-        Self::BrokenLog,
-        Self::Tampered,
-        Self::NotCompared,
-        Self::UndoRefused,
-        Self::UndoFailed,
-        Self::ReplayDiffers,
-        Self::BadReceipt,
-        Self::DataDir,
-        Self::Refused,
-        Self::RunFailed,
-        Self::AwaitingReview,
-        Self::Interrupted,
-        Self::OutputFailed,
-        Self::Internal,
-    ];
-
-    /// The code's name, its exit code, and its page.
-    /// One match for all three, so that a code cannot be added without its exit code and its page: a page that is
-    /// missing is a compile error.
-    fn entry(self) -> (&'static str, u8, &'static str) {
-        match self {
-            Self::Usage => page!("usage", 4),
-            Self::NoModel => page!("no-model", 4),
-            Self::BadModel => page!("bad-model", 4),
-            Self::BadGoal => page!("bad-goal", 4),
-            Self::BadScript => page!("bad-script", 4),
-            Self::BadRunId => page!("bad-run-id", 4),
-            Self::UnknownRun => page!("unknown-run", 4),
-            Self::AmbiguousRun => page!("ambiguous-run", 4),
-            Self::IdTaken => page!("id-taken", 4),
-            Self::NoSuchTurn => page!("no-such-turn", 4),
-            Self::NothingWaits => page!("nothing-waits", 4),
-            Self::OtherCall => page!("other-call", 4),
-            Self::LookFirst => page!("look-first", 4),
-            Self::NoPrice => page!("no-price", 4),
-            Self::UnknownPlan => page!("unknown-plan", 4),
-            Self::BadPlan => page!("bad-plan", 4),
-            Self::Workdir => page!("workdir", 4),
-            Self::Tree => page!("tree", 4),
-            Self::AgentFile => page!("agent-file", 4),
-            Self::Config => page!("config", 4),
-            Self::Untrusted => page!("untrusted", 4),
-            Self::TrustRecord => page!("trust-record", 4),
-            Self::UnknownTool => page!("unknown-tool", 4),
-            Self::Schema => page!("schema", 5),
-            Self::ToolServer => page!("tool-server", 3),
-            Self::Sandbox => page!("sandbox", 3),
-            Self::Listen => page!("listen", 3),
-            Self::TreeFailed => page!("tree-failed", 3),
-            Self::TreeBusy => page!("tree-busy", 3),
-            Self::CannotContinue => page!("cannot-continue", 4),
-            Self::NoPlan => page!("no-plan", 1),
-            Self::RunHeld => page!("run-held", 3),
-            Self::TakenOver => page!("taken-over", 3),
-            Self::StoreMissing => page!("store-missing", 4),
-            Self::StoreNotAStore => page!("store-not-a-store", 4),
-            Self::StoreCorrupt => page!("store-corrupt", 3),
-            Self::StoreNewer => page!("store-newer", 3),
-            Self::StoreFull => page!("store-full", 3),
-            Self::StoreReadOnly => page!("store-read-only", 3),
-            Self::StoreLocked => page!("store-locked", 3),
-            Self::StoreReplaced => page!("store-replaced", 3),
-            Self::StoreUnreachable => page!("store-unreachable", 3),
-            Self::StoreDenied => page!("store-denied", 3),
-            Self::StoreNotReady => page!("store-not-ready", 3),
-            Self::StoreUnsynced => page!("store-unsynced", 3),
-            Self::StoreConnections => page!("store-connections", 3),
-            Self::StorePooler => page!("store-pooler", 3),
-            Self::LeaseLost => page!("lease-lost", 3),
-            Self::StoreIo => page!("store-io", 3),
-            Self::RunElsewhere => page!("run-elsewhere", 3),
-            Self::CopyDiverged => page!("copy-diverged", 1),
-            Self::CopyUnfinished => page!("copy-unfinished", 6),
-            Self::BrokenLog => page!("broken-log", 1),
-            Self::Tampered => page!("tampered", 1),
-            Self::NotCompared => page!("not-compared", 7),
-            Self::UndoRefused => page!("undo-refused", 1),
-            Self::UndoFailed => page!("undo-failed", 3),
-            Self::ReplayDiffers => page!("replay-differs", 1),
-            Self::BadReceipt => page!("bad-receipt", 1),
-            Self::DataDir => page!("data-dir", 4),
-            Self::Refused => page!("refused", 4),
-            Self::RunFailed => page!("run-failed", 1),
-            Self::AwaitingReview => page!("awaiting-review", 6),
-            Self::Interrupted => page!("interrupted", 143),
-            Self::OutputFailed => page!("output-failed", 3),
-            Self::Internal => page!("internal", 3),
-        }
-    }
-
-    /// The name that an error is printed with, which is also that of its page.
-    pub(crate) fn name(self) -> &'static str {
-        self.entry().0
-    }
-
-    /// As the table has it. For an error that is met, `CliError::exit_code` counts: only that knows which signal it
-    /// was.
-    pub(crate) fn exit_code(self) -> u8 {
-        self.entry().1
-    }
-
-    /// The page as Markdown, built in: it is there without the network and of the same version.
-    pub(crate) fn page(self) -> &'static str {
-        self.entry().2
-    }
-}
+pub(crate) use code::Code;
 
 /// What a command failed with.
 #[derive(Debug)]
@@ -597,6 +288,7 @@ impl From<AgentError> for CliError {
             | AgentError::Catalog(_) => Code::Schema,
             AgentError::InputNotJson { .. } => Code::BadGoal,
             AgentError::Script(_) => Code::BadScript,
+            AgentError::Skill(_) => Code::UnknownSkill,
             AgentError::NoLogin { .. } | AgentError::DisabledServer { .. } => Code::UnknownTool,
             AgentError::Mcp(_) | AgentError::Queue(_) => Code::ToolServer,
             AgentError::Rest(_) => Code::Config,
@@ -615,6 +307,12 @@ impl From<AgentError> for CliError {
             | AgentError::ReservedName { .. } => Code::AgentFile,
         };
         Self::new(code, with_causes(&error))
+    }
+}
+
+impl From<UnusableSkill> for CliError {
+    fn from(error: UnusableSkill) -> Self {
+        Self::new(Code::UnknownSkill, error.to_string())
     }
 }
 

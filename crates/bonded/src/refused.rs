@@ -56,6 +56,7 @@ pub(crate) fn is_of_a_run(error: &CliError) -> bool {
             | Code::Schema
             | Code::ToolServer
             | Code::UnknownTool
+            | Code::UnknownSkill
     )
 }
 

@@ -130,6 +130,8 @@ pub(crate) struct SetupRequest<'a> {
     pub(crate) system: Option<&'a Path>,
     /// Whether the project's AGENTS.md is read where no agent says so.
     pub(crate) reads_instructions: bool,
+    /// Whether all skills are offered to tools without an agent where nothing says which.
+    pub(crate) offers_skills: bool,
     pub(crate) agent: &'a AgentArgs,
     pub(crate) model: &'a ModelArgs,
     pub(crate) limits: &'a LimitArgs,
@@ -149,6 +151,7 @@ impl<'a> From<&'a RunArgs> for SetupRequest<'a> {
             agent_file: args.agent_file.as_deref(),
             system: args.system.as_deref(),
             reads_instructions: !args.no_agents_md,
+            offers_skills: true,
             agent: &args.agent,
             model: &args.model,
             limits: &args.limits,
@@ -167,6 +170,7 @@ impl<'a> From<&'a ChatArgs> for SetupRequest<'a> {
             agent_file: args.agent_file.as_deref(),
             system: args.system.as_deref(),
             reads_instructions: !args.no_agents_md,
+            offers_skills: true,
             agent: &args.agent,
             model: &args.model,
             limits: &args.limits,

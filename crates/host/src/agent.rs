@@ -36,6 +36,7 @@ use crate::config::policy::policy;
 use crate::config::{Config, Warning};
 use crate::host::Goal;
 use crate::instructions;
+use crate::skills::Skills;
 use crate::trust::{Contents, Trust, TrustExtent, Wants};
 use crate::workplace::absolute;
 
@@ -148,13 +149,23 @@ impl Agent {
         Ok((agent.file.contents, wants))
     }
 
-    /// What a person who runs the agent is told of its configuration: in short, unless they want more.
+    /// What a person who runs the agent is told of its configuration, in short unless they want more, and of skills
+    /// that it is not offered.
     pub fn warnings(&self) -> Vec<String> {
         let warnings = self.config.warnings();
-        match self.options.verbose {
+        let mut all = match self.options.verbose {
             true => warnings.iter().map(ToString::to_string).collect(),
             false => Warning::in_short(warnings),
-        }
+        };
+        // One that is missing stops the run itself.
+        all.extend(self.skills().unwrap_or_default().warnings);
+        all
+    }
+
+    /// The skills that its runs offer, as they are now.
+    pub fn skills(&self) -> Result<Skills, AgentError> {
+        let found = Skills::find(&self.workplace, &self.options.skills);
+        found.map_err(AgentError::Skill)
     }
 
     /// The format of the report: what the agent's output demands, else the option, else the caller's.
@@ -247,7 +258,8 @@ impl Agent {
             quotes_are_text: true,
             handed_down: calls.then(|| Box::new(workplace.handed_down())),
         };
-        let policy = policy(options, &agent.agents, &agent.nonce);
+        let skills = self.skills()?;
+        let policy = policy(options, &agent.agents, &skills.offered, &agent.nonce);
         let mut config = RunConfig {
             limits: Limits {
                 turns_max: options.turns_max,
@@ -267,6 +279,7 @@ impl Agent {
             policy,
             sandbox: Some(Box::new(options.sandbox.clone())),
             held: self.workplace.trust.held(),
+            skills: skills.offered.clone(),
             ..RunConfig::new(
                 workplace.dir.to_string_lossy(),
                 target::all(
@@ -281,7 +294,7 @@ impl Agent {
         let variables = assignment.now.variables(workplace, options, format);
         Ok(Goal {
             text: assignment.input.into(),
-            system: self.system(&variables)?,
+            system: skills.after(self.system(&variables)?),
             config,
             images: vec![],
         })

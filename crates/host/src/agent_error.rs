@@ -19,6 +19,7 @@ use crate::agent_file::AgentFileError;
 use crate::config::Problems;
 use crate::config::options::OptionError;
 use crate::provider::ProviderError;
+use crate::skill_choice::UnusableSkill;
 use crate::trust::Untrusted;
 
 /// What stops an agent before its run begins.
@@ -96,6 +97,9 @@ pub enum AgentError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// A skill that the agent names cannot be offered: it would run without what it was written for.
+    #[error(transparent)]
+    Skill(UnusableSkill),
     /// A script that stands for a model cannot be read.
     #[error(transparent)]
     Script(#[from] ScriptError),
@@ -182,6 +186,7 @@ impl AgentError {
             | Self::InputNotJson { .. }
             | Self::InputInvalid { .. }
             | Self::Unreadable { .. }
+            | Self::Skill(_)
             | Self::Script(_)
             | Self::NoLogin { .. }
             | Self::Mcp(_)

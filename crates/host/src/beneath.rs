@@ -66,6 +66,15 @@ pub(crate) fn open(root: &Path, path: &Path) -> io::Result<OpenFile> {
     looked_at(file, &real.join(relative))
 }
 
+/// Opens a directory beneath another one, and says where it really lies. Links are followed only beneath that one.
+pub(crate) fn directory(root: &Path, path: &Path) -> io::Result<(Root, PathBuf)> {
+    let held = Root::open(root).map_err(io_error)?;
+    let held = held.directory(path, Links::Inside).map_err(io_error)?;
+    let real = real_path(held.as_fd().as_raw_fd());
+    let real = real.unwrap_or_else(|| held.path().to_owned());
+    Ok((held, real))
+}
+
 /// The kind of the error of a path that is a link where none may be.
 const IS_LINK: io::ErrorKind = io::ErrorKind::InvalidInput;
 

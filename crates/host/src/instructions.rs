@@ -145,7 +145,7 @@ pub fn examine(dir: &Path) -> Option<(Contents, Wants)> {
 }
 
 /// The working directory and those above it up to the root of its repository; alone where it is in none.
-fn project_dirs(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn project_dirs(dir: &Path) -> Vec<PathBuf> {
     let above: Vec<PathBuf> = dir
         .ancestors()
         .take(LEVELS_MAX)

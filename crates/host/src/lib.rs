@@ -49,6 +49,8 @@ mod result;
 mod review;
 mod secrets;
 pub mod shapes;
+mod skill_choice;
+pub mod skills;
 pub mod trust;
 mod watch;
 pub mod windows;

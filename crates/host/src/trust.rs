@@ -248,6 +248,15 @@ impl Trust {
         }
     }
 
+    /// The same. What counts is remembered: it goes into the logs of runs, and for this process it goes on counting.
+    pub(crate) fn takes_whole(&self, contents: &Contents) -> bool {
+        let is_whole = self.counts_whole(contents);
+        if is_whole {
+            self.note(contents, TrustExtent::Whole);
+        }
+        is_whole
+    }
+
     /// Recorded first and noted afterwards: what could not be recorded is not trusted.
     fn keep(&self, contents: &Contents) -> Result<TrustExtent, TrustError> {
         let record = self.record.as_ref().ok_or(TrustError::NoHome)?;

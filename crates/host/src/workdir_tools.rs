@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bonded_changes::{HoldsSecret, Recorder, Records};
-use bonded_kernel::{OwnTools, RunConfig, SandboxConfig};
+use bonded_kernel::{OfferedSkill, OwnTools, RunConfig, SandboxConfig};
 use bonded_tools::{Registry, Tool, ToolsError, Workdir, builtin};
 use futures_util::future::BoxFuture;
 
@@ -16,6 +16,7 @@ use crate::confinement::Confinement;
 use crate::error::HostError;
 use crate::host::Toolset;
 use crate::secrets::Secrets;
+use crate::skills::SkillTool;
 
 /// The built-in tools; runs that share a directory and what holds for their commands share them.
 #[derive(Default)]
@@ -25,8 +26,8 @@ pub struct WorkdirTools {
     opened: Mutex<BTreeMap<ToolTerms, Arc<Registry>>>,
 }
 
-/// The directory, the kernel's own tools, what is demanded for commands, the files with secrets, which tools, and whether only
-/// those that read.
+/// The directory, the kernel's own tools, what is demanded for commands, the files with secrets, which tools, whether only
+/// those that read, and the skills.
 type ToolTerms = (
     String,
     OwnTools,
@@ -34,6 +35,7 @@ type ToolTerms = (
     Vec<String>,
     Option<Vec<String>>,
     bool,
+    Vec<OfferedSkill>,
 );
 
 impl std::fmt::Debug for WorkdirTools {
@@ -107,6 +109,7 @@ impl WorkdirTools {
             secrets.collect(),
             config.builtin.clone(),
             config.reads_only(),
+            config.skills.clone(),
         );
         if let Some(registry) = opened.get(&key) {
             return Ok(registry.clone());
@@ -125,6 +128,7 @@ impl WorkdirTools {
             given.is_none_or(|names| names.contains(&tool.spec().name))
         };
         let tools = builtin(workdir, &sandbox).into_iter().filter(is_given);
+        let tools = tools.chain(SkillTool::of(config));
         let registry = Registry::of_run(tools.collect(), config)
             .map_err(|source| HostError::Catalog { source })?;
         let registry = Arc::new(registry);

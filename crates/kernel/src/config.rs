@@ -9,6 +9,7 @@ mod looping;
 mod overall;
 mod reading;
 mod report;
+mod skill;
 mod writing;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,7 @@ pub use looping::{
 };
 pub use overall::OverallLimits;
 pub use report::{ReportFormat, ReportSpec};
+pub use skill::OfferedSkill;
 pub(crate) use writing::{Spelling, Writing};
 
 /// The settings of a run.
@@ -115,6 +117,9 @@ pub struct RunConfig {
     /// The tools that whoever asked for the run executes; absent where the run executes all of its calls itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_tools: Option<Box<ClientTools>>,
+    /// The skills that the model may read; empty where none are offered, and in older logs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<OfferedSkill>,
 }
 
 /// The protocol that a client of a server speaks.
@@ -205,6 +210,7 @@ impl RunConfig {
             context_summary: false,
             served: None,
             client_tools: None,
+            skills: vec![],
         }
     }
 

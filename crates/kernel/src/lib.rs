@@ -111,10 +111,10 @@ pub use blob::Blob;
 pub use budget::Spend;
 pub use config::{
     AgentConfig, ClientTools, DEFAULT_CONDITION, Dialect, Encoding, HandedDown, HandedOption,
-    HeldFile, ItemOfPlan, Limits, LoopConfig, Mode, OpenWindow, OverallLimits, PAGING_BYTES,
-    PARSER_VERSION, Parent, ReportFormat, ReportSpec, RunConfig, RunFiles, STATES, Sampling, Scope,
-    ScopeCode, ScopeViolation, Segment, Served, SubAgent, TAGS, Target, ToolChoice, Vocabulary,
-    Window, WindowSource, segments_for,
+    HeldFile, ItemOfPlan, Limits, LoopConfig, Mode, OfferedSkill, OpenWindow, OverallLimits,
+    PAGING_BYTES, PARSER_VERSION, Parent, ReportFormat, ReportSpec, RunConfig, RunFiles, STATES,
+    Sampling, Scope, ScopeCode, ScopeViolation, Segment, Served, SubAgent, TAGS, Target,
+    ToolChoice, Vocabulary, Window, WindowSource, segments_for,
 };
 pub use decode::attrless::{
     Element, INSTRUCTION_TAGS, InstructionFault, InstructionRules, Instructions, Problem, RAM_ADD,

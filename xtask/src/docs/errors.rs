@@ -8,7 +8,7 @@ use crate::fault::Fault;
 
 /// Where codes are listed, how a line of the list begins, and where the pages lie.
 const BOOKS: [(&str, &str, &str); 2] = [
-    ("crates/bonded/src/error.rs", "page!(\"", "docs/errors"),
+    ("crates/bonded/src/error/code.rs", " = \"", "docs/errors"),
     (WORKSPACE_CODES, " = \"", "docs/errors/workspace"),
 ];
 

@@ -83,6 +83,7 @@ pub(crate) async fn run(args: &RunArgs, store: Option<&Path>) -> Result<ExitCode
         images: &goal.images.clone(),
         piped: piped.as_ref(),
         instructions: &prepared.instructions.clone(),
+        skills: goal.config.skills.len(),
     };
     for warning in piped.iter().flat_map(|piped| &piped.warnings) {
         output::stderr(&format!("warning: {warning}"));
@@ -160,6 +161,7 @@ struct Brought<'a> {
     images: &'a [Image],
     piped: Option<&'a Piped>,
     instructions: &'a Instructions,
+    skills: usize,
 }
 
 impl Brought<'_> {
@@ -177,7 +179,8 @@ impl Brought<'_> {
             }
         });
         let images = self.images.iter().map(text::image);
-        let all = piped.into_iter().chain(images).chain(files);
+        let skills = (self.skills > 0).then(|| text::counted(self.skills, "skill"));
+        let all = piped.into_iter().chain(images).chain(files).chain(skills);
         all.map(|one| format!(" · {one}")).collect()
     }
 }

@@ -11,6 +11,7 @@ use bonded_host::agent::Agent;
 use bonded_host::config::Config;
 use bonded_host::instructions::{self, INSTRUCTIONS_FILE};
 use bonded_host::letters::written_out;
+use bonded_host::skills::{self, SKILL_FILE};
 use bonded_host::trust::{Contents, Question, TrustError, TrustRecord, Wants};
 use serde::Serialize;
 
@@ -157,7 +158,7 @@ fn agree() -> Result<(), CliError> {
     }
 }
 
-/// What there is to trust at a place: the configuration and the agent files of a directory, or a single file.
+/// What there is to trust at a place: the configuration, agent files and skills of a directory, or a single file.
 /// A file is examined with its directory around it, because what it pulls in is found from there.
 fn examined(place: &Path) -> Result<Vec<(Contents, Wants)>, CliError> {
     let bad = |why: String| {
@@ -201,13 +202,22 @@ fn examined_dir(
     if only.is_none_or(|name| name == Path::new(INSTRUCTIONS_FILE)) {
         all.extend(instructions::examine(dir));
     }
+    if only.is_none_or(|name| name == Path::new(SKILL_FILE)) {
+        let (found, warnings) = skills::examine(dir);
+        all.extend(found);
+        for warning in warnings {
+            output::stderr(&format!("warning: {warning}"));
+        }
+    }
     let names = match only {
         Some(name) => vec![dir.join(name)],
         None => agent_files(dir).map_err(|error| bad(error.to_string()))?,
     };
     workplace.dir = dir.to_owned();
-    let is_agent = |name: &Path| !is_json(name) && !name.ends_with(INSTRUCTIONS_FILE);
-    for file in names.into_iter().filter(|name| is_agent(name)) {
+    let is_no_agent = |name: &Path| {
+        is_json(name) || name.ends_with(INSTRUCTIONS_FILE) || name.ends_with(SKILL_FILE)
+    };
+    for file in names.into_iter().filter(|name| !is_no_agent(name)) {
         match Agent::examine(&file, &workplace) {
             Ok(examined) => all.push(examined),
             Err(error) if only.is_some() => return Err(error.into()),

@@ -10,11 +10,12 @@ use bonded_host::agent::{BUILTIN, BUILTIN_WORD, UnknownWindow, Workplace, target
 use bonded_host::config::options::{self, Given, Options, Source, Sources};
 use bonded_host::config::{Config, LayerShown};
 use bonded_host::instructions::Instructions;
+use bonded_host::skills::{SkillChoice, Skills};
 use bonded_host::{Goal, Host, SCRIPT, policy, take_key_from};
 use bonded_host::{prices, regular};
 use bonded_kernel::{
-    CONVERSATION_SYSTEM, DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OwnTools, RunConfig,
-    SandboxConfig, Target, Text,
+    CONVERSATION_SYSTEM, DEFAULT_SYSTEM, Limits, OUTPUT_KEPT_BYTES_MAX, OfferedSkill, OwnTools,
+    RunConfig, SandboxConfig, Target, Text,
 };
 
 use super::limits::{listed_prices, no_price, overall, own_limits, parse_price};
@@ -58,12 +59,17 @@ pub(super) fn prepare_plain(
         )?,
     };
     check_scripts(&options)?;
-    let mut config = plain_config(args, dir, &options, targets)?;
+    let builtin = chosen_tools(&options, &resolved.sources)?;
+    // Without tools there are no outputs to read on in, and nothing that a skill would be followed with.
+    let has_tools = builtin.as_ref().is_none_or(|it| !it.is_empty());
+    if resolved.sources.get("skills") == Some(&Source::BuiltIn) && args.offers_skills && has_tools {
+        options.skills = SkillChoice::All;
+    }
+    let skills = Skills::find(&workplace, &options.skills)?;
+    let mut config = plain_config(args, dir, &options, targets, skills.offered.clone())?;
     config.held = workplace.trust.held();
     config.conversation = args.converses;
-    config.builtin = chosen_tools(&options, &resolved.sources)?;
-    // Without tools there are no outputs to read on in.
-    let has_tools = config.builtin.as_ref().is_none_or(|it| !it.is_empty());
+    config.builtin = builtin;
     config.own_tools = OwnTools {
         output_kept_bytes_max: (options.tool_output_paging && has_tools)
             .then_some(OUTPUT_KEPT_BYTES_MAX),
@@ -74,10 +80,11 @@ pub(super) fn prepare_plain(
         true => Instructions::find(&workplace),
         false => Instructions::default(),
     };
-    let system = instructions.after(&system_text(args)?);
+    let system = skills.after(instructions.after(&system_text(args)?));
     let before = config.targets.iter().flat_map(warnings_before);
     let warnings = before.chain(listed_prices(&config));
-    let warnings = warnings.chain(instructions.warnings.clone()).collect();
+    let warnings = warnings.chain(instructions.warnings.clone());
+    let warnings = warnings.chain(skills.warnings).collect();
     Ok(RunSetup {
         sample: Goal {
             text: "".into(),
@@ -168,6 +175,7 @@ fn plain_config(
     dir: String,
     options: &Options,
     mut targets: Vec<Target>,
+    skills: Vec<OfferedSkill>,
 ) -> Result<RunConfig, CliError> {
     if let Some(price) = args.model.price.as_deref().map(parse_price).transpose()? {
         for target in &mut targets {
@@ -201,7 +209,8 @@ fn plain_config(
         keeps_originals: options.trace_tools,
         context_summary: options.context_summary,
         kept: keeping::kept_by(options, &dir),
-        policy: policy(options, &[], &Host::draw_nonce()),
+        policy: policy(options, &[], &skills, &Host::draw_nonce()),
+        skills,
         sandbox: Some(Box::new(options.sandbox.clone())),
         ..RunConfig::new(dir, targets)
     };

@@ -130,6 +130,7 @@ fn prepare(
         system: args.system.as_deref(),
         // A plan says what its items are told.
         reads_instructions: false,
+        offers_skills: false,
         agent: &args.agent,
         model: &args.model,
         limits: &args.limits,

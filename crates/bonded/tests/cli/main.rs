@@ -26,6 +26,7 @@ mod proxies;
 mod reference;
 mod replay_differs;
 mod sandbox;
+mod skills;
 mod stops;
 mod streams;
 mod tls;

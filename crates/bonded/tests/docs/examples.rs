@@ -33,6 +33,11 @@ const EXAMPLES: &[(&str, &str, Use)] = &[
         "bonded trust [DIR]",
         Use::Needs("a synopsis with brackets; the target attack runs these commands"),
     ),
+    (
+        "docs/agents.md",
+        ".agents/skills/release/SKILL.md",
+        Use::Runs(skill),
+    ),
     ("docs/agents.md", "\"restTools\"", Use::Runs(requests)),
     (
         "docs/work.md",
@@ -222,6 +227,16 @@ fn agent_command(block: &str) {
         let answer: Value = serde_json::from_str(&ran.stdout).expect("the answer is JSON");
         assert!(answer["findings"].is_array(), "{answer}");
     }
+}
+
+/// The first line says where the others lie.
+fn skill(block: &str) {
+    let place = Place::new();
+    let (file, text) = block.split_once('\n').expect("it has several lines");
+    place.write(&format!("work/{file}"), text);
+    let trusted = shell(&place, "bonded trust --yes .", "");
+    trusted.succeeds();
+    trusted.says("as the skill release: Makes a release");
 }
 
 fn configuration(block: &str) {

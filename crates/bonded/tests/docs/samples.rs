@@ -78,6 +78,7 @@ pub(crate) fn agents() -> Vec<Value> {
             "input": { "format": "json", "schema": { "type": "object" } },
             "output": { "format": "markdown" },
             "models": ["openai/gpt-5-mini", "script:a.jsonl"], "tools": ["read", "list"], "agents": "a.ai, b.ai",
+            "skills": ["pdf"],
             "llmTimeout": 1000, "toolTimeout": "1000", "toolResponseMaxBytes": 1, "temperature": 0.5, "topP": "none",
             "topK": 3, "repeatPenalty": 1.5, "reasoning": "high", "reasoningTokens": 0, "maxOutputTokens": 1,
             "maxRetries": 0, "maxTurns": 12, "maxToolCallsPerTurn": 1, "toolOutputPaging": "yes", "toolSearchAbove": "none",
@@ -139,7 +140,7 @@ pub(crate) fn configs() -> Vec<Value> {
         }),
         json!({
             "defaults": {
-                "llmTimeout": 1, "toolTimeout": 1, "toolResponseMaxBytes": 1, "temperature": 0.5, "topP": 1, "topK": 1,
+                "skills": "all", "llmTimeout": 1, "toolTimeout": 1, "toolResponseMaxBytes": 1, "temperature": 0.5, "topP": 1, "topK": 1,
                 "repeatPenalty": 1, "reasoning": "${KEY}", "reasoningValue": 0, "maxOutputTokens": 1, "maxRetries": 1,
                 "maxTurns": "20", "maxToolCallsPerTurn": 1, "toolOutputPaging": true, "toolSearchAbove": 1000, "contextSummary": false,
                 "progressReports": "on", "approvals": ["ask:*"], "untrusted": ["a"], "afterUntrusted": "Deny",

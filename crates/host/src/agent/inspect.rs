@@ -233,6 +233,10 @@ impl Looks<'_> {
     fn stages(&mut self, agent: &Agent) {
         self.result(agent.report(ReportFormat::Pipe));
         self.result(agent.instructions());
+        let skills = self.result(agent.skills()).unwrap_or_default();
+        for warning in skills.warnings {
+            self.inspector.warn(warning);
+        }
         for name in &agent.options.tools {
             let known = self.result(tools::is_known(&agent.config, name));
             if known == Some(false) {

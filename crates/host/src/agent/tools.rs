@@ -43,6 +43,7 @@ use crate::confinement::{Confinement, OwnWishes};
 use crate::error::HostError;
 use crate::host::Toolset;
 use crate::provider::SCRIPT;
+use crate::skills::SkillTool;
 use crate::trust::Trust;
 use crate::workdir_tools::{ChangeRecording, WorkdirTools, open_workdir};
 
@@ -331,6 +332,7 @@ impl AgentTools {
         for child in &agent.agents {
             tools.push(Arc::new(Offered(self.child_spec(Path::new(&child.file))?)));
         }
+        tools.extend(SkillTool::of(run));
         let registry = Registry::of_run(tools, run).map_err(AgentError::Catalog)?;
         self.warn_of(&self.unfit(registry.catalog(), run, agent));
         Ok(registry)

@@ -70,7 +70,9 @@ impl Capabilities {
         Ok(Self {
             sandbox: options.sandbox.clone(),
             limits: limits(options),
-            policy: policy(options, &[], "").map(|it| *it).unwrap_or_default(),
+            policy: policy(options, &[], &[], "")
+                .map(|it| *it)
+                .unwrap_or_default(),
             servers,
             addresses,
             paths: paths.into_iter().flatten().cloned().collect(),

@@ -3,16 +3,22 @@
 //! Policies are put on top of each other and never replaced: the flags, the files, the rules beside
 //! them and the caller's all hold, and the strictest of them decides.
 
-use bonded_kernel::{Permission, Policy, Rule, Run, SubAgent, ToolPattern};
+use bonded_kernel::{OfferedSkill, Permission, Policy, Rule, Run, SubAgent, ToolPattern};
 
 use super::options::{Options, approvals};
 use crate::builtin::BUILTIN;
+use crate::skill_choice::SKILL_TOOL;
 
 /// What the options say that a run may do without asking; `None` where they say nothing. The flags can only
 /// make stricter what an agent's file or the configuration says.
-pub fn policy(options: &Options, agents: &[SubAgent], nonce: &str) -> Option<Box<Policy>> {
+pub fn policy(
+    options: &Options,
+    agents: &[SubAgent],
+    skills: &[OfferedSkill],
+    nonce: &str,
+) -> Option<Box<Policy>> {
     let flags = flag_rules(options);
-    let (untrusted, trusted) = untrusted(options, agents);
+    let (untrusted, trusted) = untrusted(options, agents, skills);
     let written = Policy {
         rules: options.approvals.clone(),
         untrusted,
@@ -80,8 +86,12 @@ fn flag_rules(options: &Options) -> Vec<Rule> {
 }
 
 /// Where it matters and nobody says which tools are not trusted, it is all that are not built in. Another
-/// agent is as trusted as what it read: its run says so itself.
-fn untrusted(options: &Options, agents: &[SubAgent]) -> (Vec<ToolPattern>, Vec<ToolPattern>) {
+/// agent is as trusted as what it read: its run says so itself. A skill is offered only where a person trusts it.
+fn untrusted(
+    options: &Options,
+    agents: &[SubAgent],
+    skills: &[OfferedSkill],
+) -> (Vec<ToolPattern>, Vec<ToolPattern>) {
     let patterns = |names: &[String]| names.iter().map(ToolPattern::new).collect();
     match &options.untrusted {
         Some(names) => (patterns(names), vec![]),
@@ -89,7 +99,8 @@ fn untrusted(options: &Options, agents: &[SubAgent]) -> (Vec<ToolPattern>, Vec<T
         None => {
             let built_in = BUILTIN.iter().map(|name| ToolPattern::new(*name));
             let agents = agents.iter().map(|agent| ToolPattern::new(&agent.tool));
-            let trusted = built_in.chain(agents).collect();
+            let skills = (!skills.is_empty()).then(|| ToolPattern::new(SKILL_TOOL));
+            let trusted = built_in.chain(agents).chain(skills).collect();
             (vec![ToolPattern::new("*")], trusted)
         }
     }

@@ -1,7 +1,7 @@
 //! What holds for the agents that another one calls, beside their files: kept in the log of whoever calls, so that it
 //! holds as well when another process takes the run up, without flags and from another directory.
 //!
-//! Three options of the command line stay with the agent that they were said of. All others go down, as
+//! Four options of the command line stay with the agent that they were said of. All others go down, as
 //! inherited ones, which lose against what the called agent's file says itself; overrides go down as
 //! overrides.
 //!
@@ -19,7 +19,7 @@ use crate::agent_file::IncludePolicy;
 use crate::config::options::Given;
 
 /// What the command line says of one agent alone.
-const OF_ONE_AGENT: [&str; 3] = ["tools", "agents", "format"];
+const OF_ONE_AGENT: [&str; 4] = ["tools", "agents", "skills", "format"];
 
 impl Workplace {
     /// What is handed down from here.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bonded_host::config::options::{Given, OptionError, Options, Sources, resolve};
 use bonded_host::policy;
-use bonded_kernel::{Permission, SubAgent};
+use bonded_kernel::{OfferedSkill, Permission, SubAgent};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn what_cannot_be_meant_is_refused_with_its_place() {
 #[test]
 fn options_that_say_nothing_make_no_policy() {
     let options = options(BTreeMap::new()).expect("nothing is wrong");
-    assert_eq!(policy(&options, &[], "nonce"), None);
+    assert_eq!(policy(&options, &[], &[], "nonce"), None);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn everything_that_is_not_built_in_is_untrusted_where_it_matters_and_nobody_says
         file: "/helper.ai".into(),
     }];
     let asks = options(given("afterUntrusted", json!("ask"))).expect("it is an option");
-    let policy = policy(&asks, &agents, "nonce").expect("something is said");
+    let policy = policy(&asks, &agents, &[], "nonce").expect("something is said");
     assert_eq!(policy.after_untrusted(), Permission::Ask);
     for (tool, untrusted) in [
         ("read", false),
@@ -91,9 +91,19 @@ fn everything_that_is_not_built_in_is_untrusted_where_it_matters_and_nobody_says
         ("mail__read", true),
         ("anything", true),
         ("agent__final_report", false),
+        ("skill", true),
     ] {
         assert_eq!(policy.is_untrusted(tool), untrusted, "{tool}");
     }
+    // What a run offers of them, a person trusts.
+    let skills = [OfferedSkill {
+        name: "pdf".into(),
+        dir: "/pdf".into(),
+        files: BTreeMap::new(),
+    }];
+    let with_skills = bonded_host::policy(&asks, &[], &skills, "nonce");
+    let with_skills = with_skills.expect("something is said");
+    assert!(!with_skills.is_untrusted("skill") && with_skills.is_untrusted("mail__read"));
 }
 
 proptest! {

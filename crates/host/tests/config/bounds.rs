@@ -316,7 +316,7 @@ proptest! {
             prop_assert!(!holds("sessionsDir") || after.sessions_dir == bound.sessions_dir);
             prop_assert!(!holds("billingFile") || after.billing_file == bound.billing_file);
             let both = [(&after, "after"), (&bound, "bound")].map(|(options, _)| {
-                bonded_host::policy(options, &[], "").map(|it| *it).unwrap_or_default()
+                bonded_host::policy(options, &[], &[], "").map(|it| *it).unwrap_or_default()
             });
             if said.own.contains_key("approvals") || is_flagged {
                 for tool in ["read", "write", "run", "s__x", "other"] {

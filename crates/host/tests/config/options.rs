@@ -6,6 +6,7 @@ use bonded_host::config::options::{
     Caching, Given, ModelRef, OptionError, OptionKind, Options, Source, Sources, TABLE,
     ToolEncoding, find, parse_override, resolve,
 };
+use bonded_host::skills::SkillChoice;
 use bonded_kernel::{Permission, ProcessLimits};
 use serde_json::{Value, json};
 
@@ -123,7 +124,7 @@ fn the_higher_source_wins_and_is_named() {
 #[test]
 fn what_is_typed_reaches_its_option() {
     type Check = fn(&Options) -> bool;
-    let rows: [(&str, &str, Check); 31] = [
+    let rows: [(&str, &str, Check); 33] = [
         ("models", "a/b, c/d/e", |o| {
             o.models[1]
                 == ModelRef {
@@ -136,6 +137,10 @@ fn what_is_typed_reaches_its_option() {
         }),
         ("tools", "a,b,", |o| o.tools == ["a", "b"]),
         ("agents", "x.ai", |o| o.agents == ["x.ai"]),
+        ("skills", "a, b", |o| {
+            o.skills == SkillChoice::Named(vec!["a".into(), "b".into()])
+        }),
+        ("skills", "all", |o| o.skills == SkillChoice::All),
         ("llmTimeout", "5", |o| o.llm_timeout_ms == 5),
         ("toolTimeout", "6", |o| o.tool_timeout_ms == 6),
         ("toolResponseMaxBytes", "7", |o| {
@@ -380,7 +385,7 @@ fn an_override_names_an_option_that_may_be_overridden() {
 #[test]
 fn every_place_of_the_configuration_reaches_its_option() {
     let world = World::with(
-        r#"{"defaults": {"llmTimeout": 1, "toolTimeout": 2, "toolResponseMaxBytes": 3, "temperature": 0.4,
+        r#"{"defaults": {"skills": ["a"], "llmTimeout": 1, "toolTimeout": 2, "toolResponseMaxBytes": 3, "temperature": 0.4,
               "topP": 0.5, "topK": 6, "repeatPenalty": 0.7, "maxOutputTokens": 8, "maxRetries": 9,
               "maxTurns": "${TURNS}", "maxToolCallsPerTurn": 11, "stream": true, "reasoning": "low",
               "toolOutputPaging": true, "toolSearchAbove": 18, "contextSummary": true, "progressReports": true, "openaiMode": "chat",

@@ -273,6 +273,7 @@ fn refused(error: &AgentError, param: &'static str) -> AgentRefusal {
         | AgentError::NotWithout { .. }
         | AgentError::BadOutputSchema { .. }
         | AgentError::Unreadable { .. }
+        | AgentError::Skill(_)
         | AgentError::Script(_)
         | AgentError::NoLogin { .. }
         | AgentError::DisabledServer { .. }

@@ -42,6 +42,14 @@ fn with_agents() -> World {
     routed().file("a.ai", agent).file("b.ai", agent)
 }
 
+fn with_skills() -> World {
+    let skill = |name| format!("---\nname: {name}\ndescription: Is there.\n---\n");
+    let file = |name| format!("../home/.agents/skills/{name}/SKILL.md");
+    routed()
+        .file(&file("one"), skill("one"))
+        .file(&file("two"), skill("two"))
+}
+
 fn offered(seen: &Seen) -> Value {
     json!(seen.outcome.requests[0].tools())
 }
@@ -100,6 +108,18 @@ pub(super) fn of_requests() -> Vec<Probe> {
                 ("a.ai", "b.ai"),
                 (json!(["agent__a", "tool_output"]), json!([])),
                 offered,
+            )
+        },
+        Probe {
+            stage: with_skills,
+            ..probe(
+                "skills",
+                ("one", "two"),
+                (json!([true, false]), json!([false, false])),
+                |seen| {
+                    let system = seen.outcome.requests[0].texts()[0].clone();
+                    json!([system.contains("- one: "), system.contains("- two: ")])
+                },
             )
         },
         probe(

@@ -208,6 +208,13 @@ pub const TABLE: &[OptionRow] = &[
         Some(""),
         "agent files to offer as tools, separated by commas",
     ),
+    agent("skills", "--skills", OptionKind::List)
+        .ordered(Order::Trusted)
+        .with(
+            &["defaults.skills"],
+            Some("none"),
+            "skills to offer, separated by commas: names, all or none",
+        ),
     OptionRow {
         flag_aliases: &["--llm-timeout-ms"],
         ..agent("llmTimeout", "--llm-timeout", MS)

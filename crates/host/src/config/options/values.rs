@@ -15,6 +15,7 @@ use super::Source;
 use super::kind::Parsed;
 use super::reasoning::{Reasoning, ReasoningTokens, ReasoningValue};
 use crate::provider::OpenaiMode;
+use crate::skill_choice::SkillChoice;
 
 /// A provider and a model of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +70,8 @@ pub struct Options {
     pub tools: Vec<String>,
     /// As written: relative to the agent file if that is their source, else to the working directory.
     pub agents: Vec<String>,
+    /// The skills that are offered.
+    pub skills: SkillChoice,
     /// Milliseconds until a model that says nothing has failed.
     pub llm_timeout_ms: u64,
     /// Milliseconds until a tool is stopped.
@@ -342,6 +345,7 @@ impl Values {
             models: self.models(),
             tools: self.list("tools"),
             agents: self.list("agents"),
+            skills: SkillChoice::of(self.list("skills")),
             llm_timeout_ms: self.count("llmTimeout"),
             tool_timeout_ms: self.count("toolTimeout"),
             tool_response_bytes_max: self.count("toolResponseMaxBytes"),
