@@ -6,6 +6,7 @@
 //! table of options.
 
 mod about;
+mod acp;
 mod amount;
 mod changes;
 mod chat;
@@ -37,6 +38,7 @@ use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcomma
 use crate::style::{ColorChoice, LookFlags};
 
 pub(crate) use about::{CompletionsArgs, DemoArgs, DoctorArgs, ExplainArgs, Shell};
+pub(crate) use acp::AcpArgs;
 pub(crate) use changes::{DiffArgs, UndoArgs};
 pub(crate) use chat::ChatArgs;
 pub(crate) use check::{ReplayArgs, VerifyArgs};
@@ -244,6 +246,7 @@ commands! {
     "work" Work(Box<WorkArgs>),
     "serve" Serve(Box<ServeArgs>),
     "mcp" Mcp(Box<McpArgs>),
+    "acp" Acp(Box<AcpArgs>),
     "init" Init(InitArgs),
     "note" Note(Box<NoteArgs>),
     "rule" Rule(Box<RuleArgs>),
@@ -282,7 +285,7 @@ impl Command {
     /// Whether it answers several at the same time.
     pub(crate) fn is_server(&self) -> bool {
         match self {
-            Self::Serve(_) | Self::Mcp(_) | Self::Ui(_) | Self::Worker(_) => true,
+            Self::Serve(_) | Self::Mcp(_) | Self::Acp(_) | Self::Ui(_) | Self::Worker(_) => true,
             Self::Chat(_)
             | Self::Run(_)
             | Self::Work(_)

@@ -4,6 +4,7 @@
 //! leaves the error to `main`. What is set up for all of them is here: the runtime, the signal that must not end
 //! the process, and, for plans, the ground, which has to be made while the process has one thread.
 
+mod acp;
 mod approve;
 mod attend;
 mod cancel;
@@ -138,6 +139,7 @@ async fn command(
         Command::Run(args) => run::run(args, store).await,
         Command::Serve(args) => serve::serve(args, store).await,
         Command::Mcp(args) => mcp::mcp(args, store).await,
+        Command::Acp(args) => acp::acp(args, store).await,
         Command::Init(args) => init::init(args).await,
         Command::Note(args) => note::note(args).await,
         Command::Rule(args) => rule::rule(args).await,

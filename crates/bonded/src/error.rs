@@ -73,6 +73,10 @@ impl CliError {
         }
     }
 
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

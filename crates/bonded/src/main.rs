@@ -8,6 +8,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod acp;
 mod agents;
 mod args;
 mod commands;

@@ -25,12 +25,12 @@ use crate::error::CliError;
 use crate::render::narration::paint_of;
 use crate::style::{self, Stream, Styled, Symbol};
 use crate::{output, settings, signals};
-use call_view::CallView;
 use keyboard::{Stops, Unanswered};
 use question::{Question, ReviewAnswer};
-use standing::Standing;
 
+pub(crate) use call_view::{CallView, Proposal};
 pub(crate) use person::person;
+pub(crate) use standing::{Scope, Standing};
 
 /// How much of a command a line about it shows.
 const BRIEF_CHARS: usize = 60;
@@ -165,13 +165,11 @@ impl Attendant {
 
     fn say_standing(&self, look: &CallView, words: &str) {
         let about = match &look.subject {
-            call_view::Proposal::Command(command, _) => {
+            Proposal::Command(command, _) => {
                 let command = bonded_host::letters::written_out(&command.command);
                 format!("run {}", text::brief(&command, BRIEF_CHARS))
             }
-            call_view::Proposal::Change(_)
-            | call_view::Proposal::Failure(..)
-            | call_view::Proposal::Arguments(_) => look.title(),
+            Proposal::Change(_) | Proposal::Failure(..) | Proposal::Arguments(_) => look.title(),
         };
         let person = &self.person;
         let message = format!("approved by {person} ({words}, this run): {about}");

@@ -25,7 +25,8 @@ use bonded_kernel::{HeldFile, RunConfig, RunFiles, Target};
 
 pub(crate) use agent::assignment_for_check;
 pub(crate) use continuing::{
-    asking_policy, goal_given, last_run_here, other_target, refuse_bound, refuse_looser,
+    asking_policy, goal_given, is_begun_by_hand, last_run_here, other_target, refuse_bound,
+    refuse_looser, refuse_looser_than_configured,
 };
 pub(crate) use find::{find_run, find_run_to_read, find_run_to_steer};
 pub(crate) use limits::{no_price, own_limits};

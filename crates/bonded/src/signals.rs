@@ -125,6 +125,11 @@ pub(crate) fn outlive_size_limits() {
     let _heard = signal(SignalKind::from_raw(SIGXFSZ));
 }
 
+/// Lets go of the runs of this process without a signal: whoever wanted them is gone.
+pub(crate) fn let_go() {
+    INTERRUPT.cancel();
+}
+
 /// From now on a signal interrupts the runs of this process; gives what is cancelled then.
 pub(crate) fn interrupt_on_signal() -> CancellationToken {
     // From here on runs are driven, with limits that do not wait for a reader.

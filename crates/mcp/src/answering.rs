@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::fault::McpFault;
+use super::fault::RpcFault;
 use super::lifecycle::Lifecycle;
 use super::message::{Id, Outbox};
 use super::served::{ClientRequest, RequestClient, Served};
@@ -44,7 +44,7 @@ impl RequestUnderWay {
         served: &Arc<S>,
         asked: &ClientRequest,
         peer: RequestClient,
-    ) -> Result<Value, McpFault> {
+    ) -> Result<Value, RpcFault> {
         match asked.method.as_str() {
             "resources/subscribe" => self.subscribe(served, asked.text("uri")?).await,
             "resources/unsubscribe" => {
@@ -59,14 +59,14 @@ impl RequestUnderWay {
 
     /// The mark is taken before the watching begins, so that a change between the two is noticed. Whoever
     /// subscribes again to the same resource replaces the watch instead of adding one.
-    async fn subscribe<S: Served>(&self, served: &Arc<S>, uri: &str) -> Result<Value, McpFault> {
+    async fn subscribe<S: Served>(&self, served: &Arc<S>, uri: &str) -> Result<Value, RpcFault> {
         let mark = served.mark(self.session.caller, uri).await?;
         let stop = self.session.over.child_token();
         let mut watched = lock(&self.session.watched);
         if watched.len() >= WATCHED_MAX && !watched.contains_key(uri) {
             let message =
                 format!("{WATCHED_MAX} resources are already watched; unsubscribe from one");
-            return Err(McpFault::invalid_request(message));
+            return Err(RpcFault::invalid_request(message));
         }
         if let Some(before) = watched.insert(uri.to_owned(), stop.clone()) {
             before.cancel();

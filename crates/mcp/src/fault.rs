@@ -24,15 +24,15 @@ pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// An error as a client meets it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct McpFault {
-    pub(super) code: i64,
-    pub(super) message: String,
+pub struct RpcFault {
+    pub code: i64,
+    pub message: String,
     /// More for programs, where the protocol defines it; absent otherwise.
-    pub(super) data: Option<Value>,
+    pub data: Option<Value>,
 }
 
-impl McpFault {
-    pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
+impl RpcFault {
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -40,7 +40,8 @@ impl McpFault {
         }
     }
 
-    pub(super) fn invalid_request(message: impl Into<String>) -> Self {
+    /// What came is no message, or none that may come now.
+    pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::new(INVALID_REQUEST, message)
     }
 
@@ -75,7 +76,7 @@ impl McpFault {
     }
 
     /// As a message; a request that could not be read has no id.
-    pub(super) fn reply(&self, id: &Value) -> Value {
+    pub fn reply(&self, id: &Value) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message });
         if let Some(data) = &self.data {
             error["data"] = data.clone();

@@ -23,7 +23,7 @@ use super::events;
 use super::fault::{HEADER_MISMATCH, UNKNOWN_METHOD, UNSUPPORTED_VERSION};
 use super::http_refusal::{HttpRefusal, refused};
 use super::lifecycle::{DISCOVER, Lifecycle};
-use super::message::{self, McpMessage};
+use super::message::{self, RpcMessage};
 use super::origin;
 use super::request_headers::{Accepts, JSON, SESSION, check_version, last_event_id, session_id};
 use super::served::Served;
@@ -105,10 +105,10 @@ impl<S: Served> Endpoint<S> {
         })?;
         check_version(headers)?;
         match message {
-            McpMessage::Request(request) if request.method == "initialize" => {
-                self.greet(caller, McpMessage::Request(request))
+            RpcMessage::Request(request) if request.method == "initialize" => {
+                self.greet(caller, RpcMessage::Request(request))
             }
-            McpMessage::Request(request) if stands_alone(headers, &request) => {
+            RpcMessage::Request(request) if stands_alone(headers, &request) => {
                 if Lifecycle::of(&request) == Ok(Lifecycle::Inline) {
                     standard_headers::check(headers, &request).map_err(|fault| HttpRefusal {
                         status: StatusCode::BAD_REQUEST,
@@ -117,7 +117,7 @@ impl<S: Served> Endpoint<S> {
                     })?;
                 }
                 let (session, _no_news) = stranger(caller);
-                let received = session.take(&self.about, McpMessage::Request(request));
+                let received = session.take(&self.about, RpcMessage::Request(request));
                 Ok(self.answer(received, accepts, status_of).await)
             }
             message => {
@@ -130,7 +130,7 @@ impl<S: Served> Endpoint<S> {
 
     /// Makes a session and gives its id in a header. One that was refused, for instance for a missing version, is
     /// not kept.
-    fn greet(&self, caller: Hash, message: McpMessage) -> Result<Response, HttpRefusal> {
+    fn greet(&self, caller: Hash, message: RpcMessage) -> Result<Response, HttpRefusal> {
         let (session, news) = stranger(caller);
         let Received::Reply(reply) = session.take(&self.about, message) else {
             return Ok(empty(StatusCode::ACCEPTED));

@@ -5,7 +5,7 @@
 use axum::http::StatusCode;
 use serde_json::Value;
 
-use super::fault::McpFault;
+use super::fault::RpcFault;
 
 /// An answer of HTTP's own.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct HttpRefusal {
     pub(super) status: StatusCode,
     /// The id of the request, `null` where it could not be read.
     pub(super) id: Value,
-    pub(super) fault: McpFault,
+    pub(super) fault: RpcFault,
 }
 
 /// A refusal that belongs to no request in particular.
@@ -21,6 +21,6 @@ pub(super) fn refused(status: StatusCode, message: &str) -> HttpRefusal {
     HttpRefusal {
         status,
         id: Value::Null,
-        fault: McpFault::invalid_request(message),
+        fault: RpcFault::invalid_request(message),
     }
 }

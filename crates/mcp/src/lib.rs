@@ -1,5 +1,6 @@
 //! The Model Context Protocol as a server speaks it: messages, the greeting, requests under way, sessions, and two
-//! transports. It knows neither agents nor runs: what it serves is behind [`Served`].
+//! transports. It knows neither agents nor runs: what it serves is behind [`Served`]. The messages and their lines are
+//! those of every protocol on JSON-RPC, and are public for the one that editors speak.
 //!
 //! A message is read (`message`), taken in by a session in the order in which it came (`session`), and answered by
 //! what is served (`answering`). The transports differ in what a connection means: over stdio one client has one
@@ -19,7 +20,8 @@ mod frames;
 pub mod http;
 mod http_refusal;
 mod lifecycle;
-mod message;
+pub mod lines;
+pub mod message;
 mod origin;
 mod questions;
 mod request_headers;
@@ -33,5 +35,5 @@ mod streams;
 mod watching;
 
 pub use about::About;
-pub use fault::McpFault;
+pub use fault::RpcFault;
 pub use served::{ClientRequest, RequestClient, Served};

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use super::about::About;
-use super::fault::{INVALID_PARAMS, McpFault, UNKNOWN_RESOURCE, UNSUPPORTED_VERSION};
+use super::fault::{INVALID_PARAMS, RpcFault, UNKNOWN_RESOURCE, UNSUPPORTED_VERSION};
 use super::message::Request;
 
 /// Those that begin with a greeting, the newest last.
@@ -51,7 +51,7 @@ pub(super) enum Lifecycle {
 impl Lifecycle {
     /// A greeting is always `Greeted`, whatever its `_meta` says. A discovery is `Inline`, but must name a known
     /// version: it is how clients of both kinds find out what is spoken.
-    pub(super) fn of(request: &Request) -> Result<Self, McpFault> {
+    pub(super) fn of(request: &Request) -> Result<Self, RpcFault> {
         let version = request.meta(META_VERSION);
         let is_inline = match version.map(Value::as_str) {
             _ if request.method == "initialize" => false,
@@ -69,10 +69,10 @@ impl Lifecycle {
         if version.is_none() || !has_capabilities {
             let message =
                 format!("_meta of the request must say {META_VERSION} and {META_CAPABILITIES}");
-            return Err(McpFault::invalid_params(message));
+            return Err(RpcFault::invalid_params(message));
         }
         if ONLY_GREETED.contains(&request.method.as_str()) {
-            return Err(McpFault::unknown_method(&request.method));
+            return Err(RpcFault::unknown_method(&request.method));
         }
         Ok(Self::Inline)
     }
@@ -81,8 +81,8 @@ impl Lifecycle {
     pub(super) fn finished(
         self,
         method: &str,
-        answered: Result<Value, McpFault>,
-    ) -> Result<Value, McpFault> {
+        answered: Result<Value, RpcFault>,
+    ) -> Result<Value, RpcFault> {
         if self == Self::Greeted {
             return answered;
         }
@@ -97,7 +97,7 @@ impl Lifecycle {
                 }
                 Ok(result)
             }
-            Err(fault) if fault.code == UNKNOWN_RESOURCE => Err(McpFault {
+            Err(fault) if fault.code == UNKNOWN_RESOURCE => Err(RpcFault {
                 code: INVALID_PARAMS,
                 ..fault
             }),
@@ -150,26 +150,26 @@ pub(super) fn discovered(about: &About) -> Value {
 }
 
 /// Names what is spoken in the data too, so that a client can try again without a person.
-fn unsupported(requested: &str) -> McpFault {
+fn unsupported(requested: &str) -> RpcFault {
     let requested: String = requested.chars().take(64).collect();
     let supported: Vec<&str> = GREETED.into_iter().chain([INLINE]).collect();
     let message = format!("version {requested:?} of the protocol is not supported");
-    McpFault {
+    RpcFault {
         data: Some(json!({ "supported": supported, "requested": requested })),
-        ..McpFault::new(UNSUPPORTED_VERSION, message)
+        ..RpcFault::new(UNSUPPORTED_VERSION, message)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::message::{self, McpMessage};
+    use super::super::message::{self, RpcMessage};
     use super::*;
 
     fn request(method: &str, meta: &Value) -> Request {
         let text =
             json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } });
         match message::read(text.to_string().as_bytes()) {
-            Ok(McpMessage::Request(request)) => request,
+            Ok(RpcMessage::Request(request)) => request,
             other => panic!("{other:?}"),
         }
     }

@@ -4,31 +4,31 @@
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::fault::{INTERNAL, McpFault, PARSE};
+use super::fault::{INTERNAL, PARSE, RpcFault};
 use bonded_web::bounded_json;
 
-pub(super) type Params = Map<String, Value>;
+pub type Params = Map<String, Value>;
 
 /// How much of what a client says about its refusal is kept.
 const REFUSAL_CHARS_MAX: usize = 500;
 
 /// Where messages for a client go.
-pub(super) type Outbox = mpsc::Sender<Value>;
+pub type Outbox = mpsc::Sender<Value>;
 
 /// The id of a request: a whole number or a text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Id(Value);
+pub struct Id(Value);
 
 /// A message that must be answered.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Request {
-    pub(super) id: Id,
-    pub(super) method: String,
-    pub(super) params: Params,
+pub struct Request {
+    pub id: Id,
+    pub method: String,
+    pub params: Params,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum McpMessage {
+pub enum RpcMessage {
     Request(Request),
     Notification {
         method: String,
@@ -37,42 +37,42 @@ pub(super) enum McpMessage {
     /// An answer to something that was asked here.
     Reply {
         id: Value,
-        answered: Result<Value, McpFault>,
+        answered: Result<Value, RpcFault>,
     },
 }
 
 /// A message that cannot be understood, with the id of the request if it has one.
 #[derive(Debug, PartialEq)]
-pub(super) struct Misread {
-    pub(super) id: Value,
-    pub(super) fault: McpFault,
+pub struct Misread {
+    pub id: Value,
+    pub fault: RpcFault,
 }
 
 impl Id {
     /// Fractions, `null` and everything else are refused: an answer could not be matched by them.
-    pub(super) fn of(value: &Value) -> Option<Self> {
+    pub fn of(value: &Value) -> Option<Self> {
         let fits = value.is_string() || value.is_i64() || value.is_u64();
         fits.then(|| Self(value.clone()))
     }
 
-    pub(super) fn value(&self) -> &Value {
+    pub fn value(&self) -> &Value {
         &self.0
     }
 
     /// Tells ids apart; the number 1 is not the text "1".
-    pub(super) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         self.0.to_string()
     }
 }
 
 impl Request {
     /// What stands beside the parameters.
-    pub(super) fn meta(&self, name: &str) -> Option<&Value> {
+    pub fn meta(&self, name: &str) -> Option<&Value> {
         self.params.get("_meta")?.get(name)
     }
 
     /// The answer as a message, with the id of this request.
-    pub(super) fn reply(&self, answered: Result<Value, McpFault>) -> Value {
+    pub fn reply(&self, answered: Result<Value, RpcFault>) -> Value {
         match answered {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": self.id.value(), "result": result }),
             Err(fault) => fault.reply(self.id.value()),
@@ -81,29 +81,29 @@ impl Request {
 }
 
 /// A message to the client that it need not answer.
-pub(super) fn notification(method: &str, params: &Value) -> Value {
+pub fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
 /// Reads one message. The bounds on depth and number of values come first; then the id is looked for, so that
 /// whatever is wrong further on is answered under the id of the request.
-pub(super) fn read(bytes: &[u8]) -> Result<McpMessage, Misread> {
+pub fn read(bytes: &[u8]) -> Result<RpcMessage, Misread> {
     let misread = |id: &Value, fault| Misread {
         id: id.clone(),
         fault,
     };
     let value = bounded_json::parse(bytes).map_err(|unread| {
         let message = format!("the message {unread}");
-        misread(&Value::Null, McpFault::new(PARSE, message))
+        misread(&Value::Null, RpcFault::new(PARSE, message))
     })?;
     let Value::Object(mut fields) = value else {
         let message = "a message is a JSON object; send one at a time, not a list";
-        return Err(misread(&Value::Null, McpFault::invalid_request(message)));
+        return Err(misread(&Value::Null, RpcFault::invalid_request(message)));
     };
     let id = fields.remove("id");
     let known = id.as_ref().and_then(Id::of);
     let shown = known.as_ref().map_or(Value::Null, |id| id.value().clone());
-    let invalid = |message: &str| misread(&shown, McpFault::invalid_request(message));
+    let invalid = |message: &str| misread(&shown, RpcFault::invalid_request(message));
     if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(invalid("a message says \"jsonrpc\": \"2.0\""));
     }
@@ -111,7 +111,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<McpMessage, Misread> {
         Some(Value::String(method)) => method,
         None if fields.contains_key("result") || fields.contains_key("error") => {
             let answered = answered(&mut fields);
-            return Ok(McpMessage::Reply {
+            return Ok(RpcMessage::Reply {
                 id: shown,
                 answered,
             });
@@ -122,19 +122,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<McpMessage, Misread> {
         None => Params::new(),
         Some(Value::Object(params)) => params,
         Some(_) => {
-            let fault = McpFault::invalid_params("params is an object");
+            let fault = RpcFault::invalid_params("params is an object");
             return Err(misread(&shown, fault));
         }
     };
     match (id, known) {
-        (None, _) => Ok(McpMessage::Notification { method, params }),
-        (Some(_), Some(id)) => Ok(McpMessage::Request(Request { id, method, params })),
+        (None, _) => Ok(RpcMessage::Notification { method, params }),
+        (Some(_), Some(id)) => Ok(RpcMessage::Request(Request { id, method, params })),
         (Some(_), None) => Err(invalid("an id is a whole number or a text")),
     }
 }
 
 /// What a client has answered: a result, or why there is none.
-fn answered(fields: &mut Params) -> Result<Value, McpFault> {
+fn answered(fields: &mut Params) -> Result<Value, RpcFault> {
     let Some(error) = fields.remove("error") else {
         return Ok(fields.remove("result").unwrap_or_default());
     };
@@ -142,7 +142,7 @@ fn answered(fields: &mut Params) -> Result<Value, McpFault> {
     let message = error.get("message").and_then(Value::as_str);
     let message = message.unwrap_or("the client refused, and did not say why");
     let message: String = message.chars().take(REFUSAL_CHARS_MAX).collect();
-    Err(McpFault::new(code.unwrap_or(INTERNAL), message))
+    Err(RpcFault::new(code.unwrap_or(INTERNAL), message))
 }
 
 #[cfg(test)]
@@ -212,14 +212,14 @@ mod tests {
     fn requests_notifications_and_replies_are_told_apart() {
         let read = |text: &str| read(text.as_bytes()).expect("it is a message");
         let request = read(r#"{"jsonrpc":"2.0","id":"1","method":"m","params":{"a":1}}"#);
-        let McpMessage::Request(request) = request else {
+        let RpcMessage::Request(request) = request else {
             panic!("{request:?}");
         };
         assert_eq!(request.id.key(), "\"1\"");
         assert_eq!(request.params["a"], json!(1));
         let notification = read(r#"{"jsonrpc":"2.0","method":"m"}"#);
-        assert!(matches!(notification, McpMessage::Notification { .. }));
-        let refused = |code, message: &str| Err(McpFault::new(code, message));
+        assert!(matches!(notification, RpcMessage::Notification { .. }));
+        let refused = |code, message: &str| Err(RpcFault::new(code, message));
         let silent = "the client refused, and did not say why";
         let rows = [
             (
@@ -244,7 +244,7 @@ mod tests {
             ),
         ];
         for (text, id, answered) in rows {
-            assert_eq!(read(text), McpMessage::Reply { id, answered }, "{text}");
+            assert_eq!(read(text), RpcMessage::Reply { id, answered }, "{text}");
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::fault::McpFault;
+use super::fault::RpcFault;
 use super::message::{self, Outbox};
 
 /// How many questions may wait for one client.
@@ -25,7 +25,7 @@ pub(super) struct Abilities {
 
 /// The questions of one client.
 #[derive(Debug, Default)]
-pub(super) struct Questions(Mutex<BTreeMap<String, oneshot::Sender<Result<Value, McpFault>>>>);
+pub(super) struct Questions(Mutex<BTreeMap<String, oneshot::Sender<Result<Value, RpcFault>>>>);
 
 /// A question that waits for its answer. Dropping it takes it back.
 struct PendingQuestion<'a> {
@@ -64,18 +64,18 @@ impl Questions {
         method: &str,
         params: &Value,
         patience: Duration,
-    ) -> Result<Value, McpFault> {
+    ) -> Result<Value, RpcFault> {
         let (question, answered) = self.begin(out)?;
         let asked =
             json!({ "jsonrpc": "2.0", "id": question.id, "method": method, "params": params });
-        let gone = || McpFault::internal("the client is gone");
+        let gone = || RpcFault::internal("the client is gone");
         let asking = async {
             out.send(asked).await.map_err(|_| gone())?;
             answered.await.map_err(|_| gone())?
         };
         let late = |_| {
             let patience_s = patience.as_secs();
-            McpFault::internal(format!(
+            RpcFault::internal(format!(
                 "the client has not answered within {patience_s} seconds"
             ))
         };
@@ -83,12 +83,12 @@ impl Questions {
     }
 
     /// An id that nobody can guess, so that no answer comes before its question.
-    fn begin<'a>(&'a self, out: &'a Outbox) -> Result<(PendingQuestion<'a>, Answered), McpFault> {
+    fn begin<'a>(&'a self, out: &'a Outbox) -> Result<(PendingQuestion<'a>, Answered), RpcFault> {
         let (sender, answered) = oneshot::channel();
         let mut waiting = self.lock();
         if waiting.len() >= QUESTIONS_MAX {
             let message = format!("{QUESTIONS_MAX} questions wait for this client already");
-            return Err(McpFault::internal(message));
+            return Err(RpcFault::internal(message));
         }
         let id = uuid::Uuid::new_v4().simple().to_string();
         waiting.insert(id.clone(), sender);
@@ -101,7 +101,7 @@ impl Questions {
     }
 
     /// Takes an answer in; what nobody waits for is nothing.
-    pub(super) fn answer(&self, id: &Value, answered: Result<Value, McpFault>) {
+    pub(super) fn answer(&self, id: &Value, answered: Result<Value, RpcFault>) {
         let sender = id.as_str().and_then(|id| self.lock().remove(id));
         if let Some(sender) = sender {
             // Whoever asked may have stopped waiting just now.
@@ -109,12 +109,12 @@ impl Questions {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, oneshot::Sender<Result<Value, McpFault>>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, oneshot::Sender<Result<Value, RpcFault>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-type Answered = oneshot::Receiver<Result<Value, McpFault>>;
+type Answered = oneshot::Receiver<Result<Value, RpcFault>>;
 
 impl Drop for PendingQuestion<'_> {
     fn drop(&mut self) {

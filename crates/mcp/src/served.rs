@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::about::About;
-use super::fault::McpFault;
+use super::fault::RpcFault;
 use super::message::{self, Outbox, Params};
 use super::session::McpSession;
 
@@ -26,17 +26,17 @@ pub trait Served: Send + Sync + 'static {
         &'a self,
         asked: &'a ClientRequest,
         peer: RequestClient,
-    ) -> BoxFuture<'a, Result<Value, McpFault>>;
+    ) -> BoxFuture<'a, Result<Value, RpcFault>>;
 
     /// Where a resource stands now, for whoever wants to be told of its changes.
-    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, McpFault>>;
+    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, RpcFault>>;
 
     /// Waits until a resource has gone beyond a mark, and gives the next one; `None` if it changes no more.
     fn changed<'a>(
         &'a self,
         uri: &'a str,
         mark: u64,
-    ) -> BoxFuture<'a, Result<Option<u64>, McpFault>>;
+    ) -> BoxFuture<'a, Result<Option<u64>, RpcFault>>;
 }
 
 /// A request that is understood.
@@ -52,11 +52,11 @@ pub struct ClientRequest {
 
 impl ClientRequest {
     /// A parameter that is a text.
-    pub fn text(&self, name: &str) -> Result<&str, McpFault> {
+    pub fn text(&self, name: &str) -> Result<&str, RpcFault> {
         let value = self.params.get(name).and_then(Value::as_str);
         let fault = || {
             let message = format!("{} needs {name:?}, which is a text", self.method);
-            McpFault::invalid_params(message)
+            RpcFault::invalid_params(message)
         };
         value.ok_or_else(fault)
     }
@@ -117,7 +117,7 @@ impl RequestClient {
         method: &str,
         params: &Value,
         patience: Duration,
-    ) -> Result<Value, McpFault> {
+    ) -> Result<Value, RpcFault> {
         match &self.session {
             Some(session) if self.can_be_asked(method) => {
                 let questions = session.questions();
@@ -125,7 +125,7 @@ impl RequestClient {
             }
             _ => {
                 let message = format!("the client has not declared that it supports {method}");
-                Err(McpFault::internal(message))
+                Err(RpcFault::internal(message))
             }
         }
     }

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::about::About;
-use super::fault::McpFault;
+use super::fault::RpcFault;
 use super::lifecycle::{self, Lifecycle};
-use super::message::{Id, McpMessage, Outbox, Params, Request};
+use super::message::{Id, Outbox, Params, Request, RpcMessage};
 use super::questions::{Abilities, Questions};
 use super::streams::Streams;
 
@@ -117,9 +117,9 @@ impl McpSession {
     }
 
     /// Takes a message in. It does not wait, so that messages take effect in the order in which they came.
-    pub(super) fn take(self: &Arc<Self>, about: &About, message: McpMessage) -> Received {
+    pub(super) fn take(self: &Arc<Self>, about: &About, message: RpcMessage) -> Received {
         match message {
-            McpMessage::Request(request) => match self.begin(about, &request) {
+            RpcMessage::Request(request) => match self.begin(about, &request) {
                 Ok(Begun::Answer(result)) => Received::Reply(request.reply(Ok(result))),
                 Ok(Begun::UnderWay(lifecycle, cancel)) => Received::Request(RequestUnderWay {
                     session: self.clone(),
@@ -129,13 +129,13 @@ impl McpSession {
                 }),
                 Err(fault) => Received::Reply(request.reply(Err(fault))),
             },
-            McpMessage::Notification { method, params } => {
+            RpcMessage::Notification { method, params } => {
                 if method == "notifications/cancelled" {
                     self.cancel(&params);
                 }
                 Received::Nothing
             }
-            McpMessage::Reply { id, answered } => {
+            RpcMessage::Reply { id, answered } => {
                 self.questions.answer(&id, answered);
                 Received::Nothing
             }
@@ -144,7 +144,7 @@ impl McpSession {
 
     /// What can be answered at once is; everything else is entered under its id before this returns. An id that is
     /// under way already is refused, because a cancellation could not say which of the two it means.
-    fn begin(&self, about: &About, request: &Request) -> Result<Begun, McpFault> {
+    fn begin(&self, about: &About, request: &Request) -> Result<Begun, RpcFault> {
         let lifecycle = Lifecycle::of(request)?;
         match request.method.as_str() {
             lifecycle::DISCOVER => return Ok(Begun::Answer(lifecycle::discovered(about))),
@@ -154,28 +154,28 @@ impl McpSession {
         }
         if lifecycle == Lifecycle::Greeted && !self.is_greeted() {
             let message = "the client must send initialize first";
-            return Err(McpFault::invalid_request(message));
+            return Err(RpcFault::invalid_request(message));
         }
         let cancel = self.over.child_token();
         let mut under_way = lock(&self.under_way);
         if under_way.len() >= UNDER_WAY_MAX {
             let message = format!("{UNDER_WAY_MAX} requests are under way already; wait for one");
-            return Err(McpFault::invalid_request(message));
+            return Err(RpcFault::invalid_request(message));
         }
         let key = request.id.key();
         if under_way.contains_key(&key) {
             let message = format!("a request with the id {key} is under way already");
-            return Err(McpFault::invalid_request(message));
+            return Err(RpcFault::invalid_request(message));
         }
         under_way.insert(key, cancel.clone());
         Ok(Begun::UnderWay(lifecycle, cancel))
     }
 
     /// Agrees upon a version and notes what the client can. A second greeting changes nothing and is refused.
-    fn greet(&self, about: &About, params: &Params) -> Result<Value, McpFault> {
+    fn greet(&self, about: &About, params: &Params) -> Result<Value, RpcFault> {
         let wanted = params.get("protocolVersion").and_then(Value::as_str);
         let wanted = wanted.ok_or_else(|| {
-            McpFault::invalid_params("initialize needs \"protocolVersion\", which is a text")
+            RpcFault::invalid_params("initialize needs \"protocolVersion\", which is a text")
         })?;
         let version = lifecycle::agreed(wanted);
         let greeted = Greeted {
@@ -185,7 +185,7 @@ impl McpSession {
         };
         if self.greeted.set(greeted).is_err() {
             let message = "this client has already sent initialize";
-            return Err(McpFault::invalid_request(message));
+            return Err(RpcFault::invalid_request(message));
         }
         Ok(lifecycle::greeting(about, version))
     }

@@ -7,7 +7,7 @@
 use axum::http::HeaderMap;
 use serde_json::Value;
 
-use super::fault::{HEADER_MISMATCH, McpFault};
+use super::fault::{HEADER_MISMATCH, RpcFault};
 use super::lifecycle::INLINE;
 use super::message::Request;
 
@@ -16,7 +16,7 @@ const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 
 /// Compares the headers of a request that stands for itself with its body.
-pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), McpFault> {
+pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), RpcFault> {
     same(headers, VERSION, INLINE)?;
     same(headers, METHOD, &request.method)?;
     let named = match request.method.as_str() {
@@ -34,12 +34,12 @@ pub(super) fn check(headers: &HeaderMap, request: &Request) -> Result<(), McpFau
 }
 
 /// The header must be there once: of two values a proxy may read the other one.
-fn same(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), McpFault> {
+fn same(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), RpcFault> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().map(|value| value.as_bytes());
     if value == Some(expected.as_bytes()) && values.next().is_none() {
         return Ok(());
     }
     let message = format!("the header {name} must be {expected:?}, as the request says");
-    Err(McpFault::new(HEADER_MISMATCH, message))
+    Err(RpcFault::new(HEADER_MISMATCH, message))
 }

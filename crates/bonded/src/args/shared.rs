@@ -11,7 +11,7 @@ use clap::Args;
 use super::amount;
 use crate::options::OptionArgs;
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// Base URL of an OpenAI-compatible server [BONDED_BASE_URL: for models without a provider]
@@ -27,7 +27,7 @@ pub(crate) struct ModelArgs {
     pub(crate) price: Option<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Time limit, such as 10m; 0: none [default: 1h]
@@ -48,7 +48,7 @@ pub(crate) struct LimitArgs {
 }
 
 /// What agents, and runs without one, have in common.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct AgentArgs {
     /// Configuration file with the highest precedence
     #[arg(long, value_name = "FILE.json")]

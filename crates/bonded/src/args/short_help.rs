@@ -6,7 +6,7 @@
 use clap::Command;
 
 /// By command, the arguments that `-h` shows.
-const SHOWN: [(&str, &[&str]); 8] = [
+const SHOWN: [(&str, &[&str]); 9] = [
     (
         "chat",
         &[
@@ -98,6 +98,21 @@ const SHOWN: [(&str, &[&str]); 8] = [
             "max_cost",
         ],
     ),
+    (
+        "acp",
+        &[
+            "agent_file",
+            "models",
+            "no_ask",
+            "ask",
+            "deny",
+            "sandbox",
+            "maxTurns",
+            "max_time",
+            "max_cost",
+            "no_agents_md",
+        ],
+    ),
     ("show", &["run", "turn", "follow", "json"]),
     ("config show", &["agent_file", "dir", "config", "json"]),
     ("config check", &["agent_file", "dir", "config", "json"]),
@@ -115,7 +130,7 @@ Run LLM agents within limits that code enforces.
 Runs      runs show ui resume approve deny cancel fork verify replay
 Changes   diff undo
 Machines  worker workers store
-Serve     serve mcp init note rule user export import
+Serve     serve mcp acp init note rule user export import
 Set up    doctor models new config schema trust login logout
 More      explain completions help
 

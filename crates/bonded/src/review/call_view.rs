@@ -25,7 +25,7 @@ const COLUMNS_MAX: usize = 100;
 
 /// What would happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Proposal {
+pub(crate) enum Proposal {
     /// A file becomes another.
     Change(FileChange),
     /// The call cannot succeed, for this reason; with its arguments.
@@ -38,9 +38,9 @@ pub(super) enum Proposal {
 
 /// A line on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CallLine {
-    pub(super) paint: Paint,
-    pub(super) text: String,
+pub(crate) struct CallLine {
+    pub(crate) paint: Paint,
+    pub(crate) text: String,
     is_cut: bool,
 }
 
@@ -56,9 +56,9 @@ impl CallLine {
 
 /// A call as it is looked at.
 #[derive(Clone, Debug)]
-pub(super) struct CallView {
-    pub(super) subject: Proposal,
-    pub(super) tool: String,
+pub(crate) struct CallView {
+    pub(crate) subject: Proposal,
+    pub(crate) tool: String,
     turn: u32,
     why: String,
     agent: Option<String>,
@@ -67,7 +67,7 @@ pub(super) struct CallView {
 
 impl CallView {
     /// As it is at this moment. `is_called` says that the run is that of an agent which another run called.
-    pub(super) fn of(run: &Run, call: &WaitingCall, is_called: bool) -> Self {
+    pub(crate) fn of(run: &Run, call: &WaitingCall, is_called: bool) -> Self {
         let agent = run.config().agent.as_ref().filter(|_| is_called);
         Self {
             subject: subject(run, call),
@@ -80,12 +80,12 @@ impl CallView {
     }
 
     /// Whether a diff is shown.
-    pub(super) fn is_diff(&self) -> bool {
+    pub(crate) fn is_diff(&self) -> bool {
         matches!(self.subject, Proposal::Change(_))
     }
 
     /// What it is about, in a few words.
-    pub(super) fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match &self.subject {
             Proposal::Change(change) => format!("{} {}", self.tool, written_out(change.path())),
             Proposal::Failure(..) | Proposal::Command(..) | Proposal::Arguments(_) => {
@@ -95,7 +95,7 @@ impl CallView {
     }
 
     /// The first line: the call on the left, what asked on the right.
-    pub(super) fn header(&self, terminal: usize, look: &style::Look) -> Vec<Styled> {
+    pub(crate) fn header(&self, terminal: usize, look: &style::Look) -> Vec<Styled> {
         let mut facts = vec![];
         if let Proposal::Change(change) = &self.subject {
             let (added, removed) = change.counts();
@@ -121,7 +121,7 @@ impl CallView {
     }
 
     /// As many rows as a person looks at unasked, and whether that is all of it.
-    pub(super) fn rows(&self, look: &style::Look) -> (Vec<CallLine>, bool) {
+    pub(crate) fn rows(&self, look: &style::Look) -> (Vec<CallLine>, bool) {
         let mut rows = self.all(LineLength::Readable);
         let left_out = rows.len().saturating_sub(ROWS_MAX);
         let is_cut = left_out > 0 || rows.iter().any(|row| row.is_cut);
@@ -137,7 +137,7 @@ impl CallView {
     }
 
     /// Everything, with nothing left out.
-    pub(super) fn whole(&self, look: &style::Look) -> Vec<CallLine> {
+    pub(crate) fn whole(&self, look: &style::Look) -> Vec<CallLine> {
         let mut rows = self.all(LineLength::Whole);
         rows.extend(self.terms(look));
         rows

@@ -23,7 +23,7 @@ const RUNNERS: [&str; 28] = [
 
 /// Which calls are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(crate) enum Scope {
     /// The command with everything that it is given.
     Command(CommandCall),
     /// A file, by the tool that was asked about.
@@ -40,7 +40,7 @@ pub(super) enum Scope {
 
 impl Scope {
     /// The scopes that can be chosen: by number from 1. A place that is empty has no choice.
-    pub(super) fn choices(look: &CallView) -> [Option<Self>; 3] {
+    pub(crate) fn choices(look: &CallView) -> [Option<Self>; 3] {
         let (this, like) = match &look.subject {
             Proposal::Change(change) => (
                 Self::File(change.path().to_owned()),
@@ -55,7 +55,7 @@ impl Scope {
     }
 
     /// As it is offered, recorded and shown.
-    pub(super) fn words(&self, tool: &str) -> String {
+    pub(crate) fn words(&self, tool: &str) -> String {
         match self {
             Self::Command(_) => "this command".into(),
             Self::File(path) => written_out(path),
@@ -101,21 +101,21 @@ struct Word {
 
 /// All that was said in this process.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Standing {
+pub(crate) struct Standing {
     words: Vec<Word>,
     /// What no pattern reaches, absolute: the store, and where runs are kept.
     own_files: Vec<PathBuf>,
 }
 
 impl Standing {
-    pub(super) fn new(own_files: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(own_files: Vec<PathBuf>) -> Self {
         Self {
             words: vec![],
             own_files,
         }
     }
 
-    pub(super) fn add(&mut self, waits: &PendingReview, scope: Scope) {
+    pub(crate) fn add(&mut self, waits: &PendingReview, scope: Scope) {
         self.words.push(Word {
             run: waits.run.clone(),
             tool: waits.call.tool.to_string(),
@@ -124,7 +124,7 @@ impl Standing {
     }
 
     /// The scope that lets a call through, if one does. What only a person who looked may change is asked about again.
-    pub(super) fn find(&self, run: &Run, waits: &PendingReview, look: &CallView) -> Option<&Scope> {
+    pub(crate) fn find(&self, run: &Run, waits: &PendingReview, look: &CallView) -> Option<&Scope> {
         match &look.subject {
             Proposal::Change(change) if self.is_guarded(run, change) => return None,
             // Which file it would change is not known.

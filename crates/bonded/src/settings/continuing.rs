@@ -57,7 +57,7 @@ pub(crate) async fn last_run_here(store: &dyn Store, dir: &str) -> Result<RunId,
 }
 
 /// A person began it in this directory, and it could begin.
-fn is_begun_by_hand(listed: &Listed, dir: &str) -> bool {
+pub(crate) fn is_begun_by_hand(listed: &Listed, dir: &str) -> bool {
     let started = listed.ends.as_ref().ok();
     let started = started.and_then(|ends| ends.first.event.started());
     started.is_some_and(|started| {
@@ -292,12 +292,20 @@ pub(crate) fn other_target(
 
 /// Refuses a run that reaches further than the configuration says by now, unless the person says so again.
 pub(crate) fn refuse_looser(args: GoalRequest<'_>, config: &RunConfig) -> Result<(), CliError> {
+    refuse_looser_unless(said(args)?.has("sandbox"), config)
+}
+
+/// The same where nobody can say so again.
+pub(crate) fn refuse_looser_than_configured(config: &RunConfig) -> Result<(), CliError> {
+    refuse_looser_unless(false, config)
+}
+
+fn refuse_looser_unless(is_said_again: bool, config: &RunConfig) -> Result<(), CliError> {
     let workplace = agents::looking(&AgentArgs::default(), Path::new(&config.dir))?;
     let sources = configuration(&workplace)?.sources()?;
     let resolved = options::resolve(&sources)?;
     let now = &resolved.options.sandbox;
     let has_said = |key: &str| resolved.sources.get(key) == Some(&Source::Config);
-    let is_said_again = said(args)?.has("sandbox");
     if resolved.options.reads_only && !config.reads_only() {
         let message = "the run can change things, and the configuration says `readOnly` by now";
         let hint = "begin a new run, which reads only: bonded run";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use bonded_mcp::{ClientRequest, McpFault, RequestClient};
+use bonded_mcp::{ClientRequest, RequestClient, RpcFault};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const ELICIT: &str = "elicitation/create";
@@ -20,7 +20,7 @@ pub(crate) async fn called(
     name: &str,
     asked: &ClientRequest,
     peer: &RequestClient,
-) -> Result<String, McpFault> {
+) -> Result<String, RpcFault> {
     let said = |name: &str| asked.params["arguments"][name].clone();
     match name {
         "test_sampling" => {
@@ -40,11 +40,11 @@ pub(crate) async fn called(
         }
         "test_elicitation_sep1034_defaults" => completed(peer, &with_defaults()).await,
         "test_elicitation_sep1330_enums" => completed(peer, &choices()).await,
-        _ => Err(McpFault::invalid_params("there is no such tool")),
+        _ => Err(RpcFault::invalid_params("there is no such tool")),
     }
 }
 
-async fn completed(peer: &RequestClient, fields: &Value) -> Result<String, McpFault> {
+async fn completed(peer: &RequestClient, fields: &Value) -> Result<String, RpcFault> {
     let answer = form(peer, &json!("Please fill this in"), fields, &[]).await?;
     let (action, content) = (&answer["action"], &answer["content"]);
     Ok(format!(
@@ -57,7 +57,7 @@ async fn form(
     message: &Value,
     fields: &Value,
     required: &[&str],
-) -> Result<Value, McpFault> {
+) -> Result<Value, RpcFault> {
     let schema = json!({ "type": "object", "properties": fields, "required": required });
     let params = json!({ "message": message, "requestedSchema": schema });
     peer.ask(ELICIT, &params, PATIENCE).await

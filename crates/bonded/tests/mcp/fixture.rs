@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::asking;
-use bonded_mcp::{About, ClientRequest, McpFault, RequestClient, Served};
+use bonded_mcp::{About, ClientRequest, RequestClient, RpcFault, Served};
 
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
@@ -34,7 +34,7 @@ impl Served for Fixture {
         &'a self,
         asked: &'a ClientRequest,
         peer: RequestClient,
-    ) -> BoxFuture<'a, Result<Value, McpFault>> {
+    ) -> BoxFuture<'a, Result<Value, RpcFault>> {
         Box::pin(async move {
             match asked.method.as_str() {
                 "tools/list" => Ok(json!({ "tools": tools() })),
@@ -51,16 +51,16 @@ impl Served for Fixture {
                 "completion/complete" => Ok(json!({
                     "completion": { "values": ["paris", "park"], "total": 2, "hasMore": false }
                 })),
-                method => Err(McpFault::unknown_method(method)),
+                method => Err(RpcFault::unknown_method(method)),
             }
         })
     }
 
-    fn mark<'a>(&'a self, _: Hash, _: &'a str) -> BoxFuture<'a, Result<u64, McpFault>> {
+    fn mark<'a>(&'a self, _: Hash, _: &'a str) -> BoxFuture<'a, Result<u64, RpcFault>> {
         Box::pin(async { Ok(0) })
     }
 
-    fn changed<'a>(&'a self, _: &'a str, _: u64) -> BoxFuture<'a, Result<Option<u64>, McpFault>> {
+    fn changed<'a>(&'a self, _: &'a str, _: u64) -> BoxFuture<'a, Result<Option<u64>, RpcFault>> {
         Box::pin(std::future::pending())
     }
 }
@@ -99,7 +99,7 @@ fn tools() -> Vec<Value> {
     plain.chain([with_schema]).collect()
 }
 
-async fn called(asked: &ClientRequest, peer: &RequestClient) -> Result<Value, McpFault> {
+async fn called(asked: &ClientRequest, peer: &RequestClient) -> Result<Value, RpcFault> {
     let text = |text: &str| json!({ "type": "text", "text": text });
     let image = json!({ "type": "image", "data": PNG, "mimeType": "image/png" });
     let content = match asked.text("name")? {
@@ -171,7 +171,7 @@ fn templates() -> Value {
     json!([{ "uriTemplate": "test://template/{id}/data", "name": "template", "mimeType": "application/json" }])
 }
 
-fn read(uri: &str) -> Result<Value, McpFault> {
+fn read(uri: &str) -> Result<Value, RpcFault> {
     let contents = match uri {
         "test://static-text" => json!({
             "mimeType": "text/plain", "text": "This is the content of the static text resource.",
@@ -181,7 +181,7 @@ fn read(uri: &str) -> Result<Value, McpFault> {
         _ => {
             let id = uri.strip_prefix(TEMPLATE);
             let id = id.and_then(|rest| rest.strip_suffix("/data"));
-            let id = id.ok_or_else(|| McpFault::unknown_resource(uri))?;
+            let id = id.ok_or_else(|| RpcFault::unknown_resource(uri))?;
             let text =
                 json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
             json!({ "mimeType": "application/json", "text": text.to_string() })
@@ -206,7 +206,7 @@ fn prompts() -> Vec<Value> {
     ]
 }
 
-fn prompt(name: &str, arguments: &Value) -> Result<Value, McpFault> {
+fn prompt(name: &str, arguments: &Value) -> Result<Value, RpcFault> {
     let said = |name: &str| arguments[name].as_str().unwrap_or_default();
     let text = |text: &str| json!({ "type": "text", "text": text });
     let contents = match name {
@@ -228,7 +228,7 @@ fn prompt(name: &str, arguments: &Value) -> Result<Value, McpFault> {
             json!({ "type": "image", "data": PNG, "mimeType": "image/png" }),
             text("Please analyze the image above."),
         ],
-        _ => return Err(McpFault::invalid_params("there is no such prompt")),
+        _ => return Err(RpcFault::invalid_params("there is no such prompt")),
     };
     let messages: Vec<Value> = contents
         .into_iter()

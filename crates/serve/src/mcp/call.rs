@@ -13,7 +13,7 @@ use crate::agents::{
     self, AWAITING_REVIEW, AgentRefusal, AgentServer, Caller, Client, Ended, GivenTools, Model,
     Role, RunAnswer, RunKey, Streaming, Utterance, named_wish,
 };
-use bonded_mcp::{ClientRequest, McpFault, RequestClient};
+use bonded_mcp::{ClientRequest, RequestClient, RpcFault};
 
 /// The same key with the same arguments is the same run. It is what our own client sends.
 const KEY: &str = "bonded/idempotencyKey";
@@ -27,18 +27,18 @@ pub(super) async fn call(
     server: &AgentServer,
     asked: &ClientRequest,
     peer: &RequestClient,
-) -> Result<Value, McpFault> {
+) -> Result<Value, RpcFault> {
     let name = asked.text("name")?;
     let model = server.models.all().iter().find(|model| model.id == name);
     let model = model.ok_or_else(|| {
         let short: String = name.chars().take(64).collect();
         let message = format!("there is no tool {short:?}; `tools/list` says which there are");
-        McpFault::invalid_params(message)
+        RpcFault::invalid_params(message)
     })?;
     let arguments = match asked.params.get("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
-        Some(_) => return Err(McpFault::invalid_params("arguments is an object")),
+        Some(_) => return Err(RpcFault::invalid_params("arguments is an object")),
     };
     let begun = begin(server, model, asked, arguments, peer.wants_progress()).await;
     let (goal, client) = match begun {

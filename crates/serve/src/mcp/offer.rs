@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::resources::{self, Resource};
 use super::{call, tools};
 use crate::agents::{AgentServer, Caller, Own};
-use bonded_mcp::{About, ClientRequest, McpFault, RequestClient, Served};
+use bonded_mcp::{About, ClientRequest, RequestClient, RpcFault, Served};
 
 const INSTRUCTIONS: &str = "Each tool is an agent: it works on what it is asked until it reports. A result names its \
     run in _meta as bonded/run; bonded://runs/ID is what that run did.";
@@ -35,7 +35,7 @@ impl Offer {
     }
 
     /// What is not listed here is no method of this server.
-    async fn asked(&self, asked: &ClientRequest, peer: RequestClient) -> Result<Value, McpFault> {
+    async fn asked(&self, asked: &ClientRequest, peer: RequestClient) -> Result<Value, RpcFault> {
         let server = &self.server;
         match asked.method.as_str() {
             "tools/list" => tools::list(&server.models, asked),
@@ -50,7 +50,7 @@ impl Offer {
                 let own = self.seen_by(asked.caller);
                 resources::read(&*server.runs.store(), own.as_ref(), uri).await
             }
-            method => Err(McpFault::unknown_method(method)),
+            method => Err(RpcFault::unknown_method(method)),
         }
     }
 }
@@ -69,22 +69,22 @@ impl Served for Offer {
         &'a self,
         asked: &'a ClientRequest,
         peer: RequestClient,
-    ) -> BoxFuture<'a, Result<Value, McpFault>> {
+    ) -> BoxFuture<'a, Result<Value, RpcFault>> {
         Box::pin(self.asked(asked, peer))
     }
 
-    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, McpFault>> {
+    fn mark<'a>(&'a self, caller: Hash, uri: &'a str) -> BoxFuture<'a, Result<u64, RpcFault>> {
         Box::pin(async move {
             let store = self.server.runs.store();
             let Some(Resource::Run { run, .. }) = Resource::of(uri) else {
                 let message = "only a run can be watched: bonded://runs/ID";
-                return Err(McpFault::invalid_params(message));
+                return Err(RpcFault::invalid_params(message));
             };
             if self.seen_by(caller).is_some_and(|own| !own.has(&run)) {
-                return Err(McpFault::unknown_resource(uri));
+                return Err(RpcFault::unknown_resource(uri));
             }
             let head = store.head(&run).await.map_err(resources::unreadable)?;
-            let head = head.ok_or_else(|| McpFault::unknown_resource(uri))?;
+            let head = head.ok_or_else(|| RpcFault::unknown_resource(uri))?;
             Ok(head.seq)
         })
     }
@@ -93,7 +93,7 @@ impl Served for Offer {
         &'a self,
         uri: &'a str,
         mark: u64,
-    ) -> BoxFuture<'a, Result<Option<u64>, McpFault>> {
+    ) -> BoxFuture<'a, Result<Option<u64>, RpcFault>> {
         Box::pin(async move {
             let store = self.server.runs.store();
             let Some(Resource::Run { run, .. }) = Resource::of(uri) else {

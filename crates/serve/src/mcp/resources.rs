@@ -12,7 +12,7 @@ use crate::agents::{Own, STORE_FAILED};
 use bonded_host::shapes::listing;
 use bonded_host::shapes::{json as shown, text};
 use bonded_host::with_causes;
-use bonded_mcp::{ClientRequest, McpFault};
+use bonded_mcp::{ClientRequest, RpcFault};
 
 /// The list.
 const RUNS: &str = "bonded://runs";
@@ -73,7 +73,7 @@ pub(super) async fn list(
     store: &dyn Store,
     own: Option<&Own>,
     asked: &ClientRequest,
-) -> Result<Value, McpFault> {
+) -> Result<Value, RpcFault> {
     let page = ListPage::of(asked, PAGE)?;
     let limit = page.skip.saturating_add(PAGE + 1).min(LISTED_MAX);
     let listed = newest(store, own, limit).await?;
@@ -112,8 +112,8 @@ pub(super) async fn read(
     store: &dyn Store,
     own: Option<&Own>,
     uri: &str,
-) -> Result<Value, McpFault> {
-    let unknown = || McpFault::unknown_resource(uri);
+) -> Result<Value, RpcFault> {
+    let unknown = || RpcFault::unknown_resource(uri);
     let (text, next) = match Resource::of(uri).ok_or_else(unknown)? {
         Resource::Runs => (runs_text(store, own).await?, None),
         Resource::Run { run, .. } if own.is_some_and(|own| !own.has(&run)) => {
@@ -133,7 +133,7 @@ pub(super) async fn read(
 }
 
 /// As many as fit on one page.
-async fn runs_text(store: &dyn Store, own: Option<&Own>) -> Result<String, McpFault> {
+async fn runs_text(store: &dyn Store, own: Option<&Own>) -> Result<String, RpcFault> {
     let mut text = String::new();
     for listed in newest(store, own, PAGE).await? {
         let status = listing::status(store, &listed).await;
@@ -148,7 +148,7 @@ async fn run_text(
     store: &dyn Store,
     run: &RunId,
     mut after: u64,
-) -> Result<(String, Option<String>), McpFault> {
+) -> Result<(String, Option<String>), RpcFault> {
     let mut text = String::new();
     loop {
         let part = store.load_part(run, after, PART_ENTRIES).await;
@@ -170,7 +170,7 @@ async fn run_text(
 }
 
 /// Whether nothing comes after this entry any more.
-pub(super) async fn has_ended(store: &dyn Store, run: &RunId, seq: u64) -> Result<bool, McpFault> {
+pub(super) async fn has_ended(store: &dyn Store, run: &RunId, seq: u64) -> Result<bool, RpcFault> {
     let last = store.load_part(run, seq.saturating_sub(1), 1).await;
     let last = last.map_err(unreadable)?;
     Ok(last
@@ -183,7 +183,7 @@ async fn newest(
     store: &dyn Store,
     own: Option<&Own>,
     limit: usize,
-) -> Result<Vec<Listed>, McpFault> {
+) -> Result<Vec<Listed>, RpcFault> {
     let filter = ListFilter {
         prefix: own.map(Own::prefix),
         limit,
@@ -195,9 +195,9 @@ async fn newest(
     clippy::needless_pass_by_value,
     reason = "it is what map_err passes on"
 )]
-pub(super) fn unreadable(error: StoreError) -> McpFault {
+pub(super) fn unreadable(error: StoreError) -> RpcFault {
     tracing::error!("error: {}", with_causes(&error));
-    McpFault::internal(STORE_FAILED)
+    RpcFault::internal(STORE_FAILED)
 }
 
 #[cfg(test)]

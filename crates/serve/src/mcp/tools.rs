@@ -7,13 +7,13 @@ use bonded_kernel::ReportFormat;
 use serde_json::{Map, Value, json};
 
 use crate::agents::{Model, Models};
-use bonded_mcp::{ClientRequest, McpFault};
+use bonded_mcp::{ClientRequest, RpcFault};
 
 /// How many tools are listed at a time.
 const PAGE: usize = 100;
 
 /// By pages, as the protocol has it.
-pub(super) fn list(models: &Models, asked: &ClientRequest) -> Result<Value, McpFault> {
+pub(super) fn list(models: &Models, asked: &ClientRequest) -> Result<Value, RpcFault> {
     let page = ListPage::of(asked, PAGE)?;
     let tools = models.all().iter().map(tool);
     Ok(page.list("tools", tools.skip(page.skip)))
@@ -29,13 +29,13 @@ pub(super) struct ListPage {
 
 impl ListPage {
     /// A cursor that is no number is the client's fault.
-    pub(super) fn of(asked: &ClientRequest, take: usize) -> Result<Self, McpFault> {
+    pub(super) fn of(asked: &ClientRequest, take: usize) -> Result<Self, RpcFault> {
         let skip = match asked.params.get("cursor") {
             None | Some(Value::Null) => Some(0),
             Some(cursor) => cursor.as_str().and_then(|text| text.parse().ok()),
         };
         let skip = skip.ok_or_else(|| {
-            McpFault::invalid_params("this cursor is not one of ours; begin without one")
+            RpcFault::invalid_params("this cursor is not one of ours; begin without one")
         })?;
         Ok(Self { skip, take })
     }
