@@ -140,7 +140,7 @@ fn options(choices: &[Option<Scope>; 3], tool: &str) -> Value {
 /// The option that was chosen; `None` where the turn was stopped; an error in words where there is no answer.
 fn chosen(answered: Result<Value, RpcFault>) -> Result<Option<String>, String> {
     let outcome = match answered {
-        Ok(mut answer) => answer["outcome"].take(),
+        Ok(answer) => answer["outcome"].clone(),
         Err(fault) => {
             let why = written_out(&fault.message);
             return Err(format!("the editor could not ask: {why}"));

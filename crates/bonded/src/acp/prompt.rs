@@ -29,7 +29,7 @@ pub(super) fn asked(parts: Vec<ContentBlock>) -> Result<EditorGoal, RpcFault> {
             ContentBlock::Resource { resource } => match &resource.text {
                 Some(content) => add(&mut text, &embedded(&resource.uri, content)),
                 None => {
-                    let message = "an embedded resource that is no text cannot be sent; name its file in the prompt";
+                    let message = "only text can be embedded in a prompt; name the file instead";
                     return Err(RpcFault::invalid_params(message));
                 }
             },
@@ -83,7 +83,7 @@ fn embedded(uri: &str, text: &str) -> String {
     let place = uri.strip_prefix("file://").unwrap_or(uri);
     let fence = fence_for(text);
     format!(
-        "\nContents of {place}, as data:\n{fence}\n{}\n{fence}\n",
+        "\n\nContents of {place}, as data:\n{fence}\n{}\n{fence}\n",
         text.trim_end_matches('\n')
     )
 }
@@ -159,7 +159,7 @@ mod tests {
             ),
             (
                 json!([{ "type": "resource", "resource": { "uri": "file:///a", "blob": "AA==" } }]),
-                "no text",
+                "only text",
             ),
             (
                 json!([{ "type": "text", "text": "x".repeat(TEXT_BYTES_MAX + 1) }]),
